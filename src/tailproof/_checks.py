@@ -1,0 +1,91 @@
+"""Input checks, used once at the edge: each error names the argument, what must hold, what came."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Sums of a million payoffs of this size are still finite, so no estimate can overflow.
+LARGEST_PAYOFF = 1e300
+
+
+def number(name: str, value: Any) -> float:
+    """Return `value` as a finite float."""
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"`{name}` must be a finite number, but got {name}={value!r}.")
+    try:
+        result = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` must be a finite number, but got {name}={value!r}.") from error
+    if not math.isfinite(result):
+        raise ValueError(f"`{name}` must be finite, but got {name}={value!r}.")
+    return result
+
+
+def positive(name: str, value: Any) -> float:
+    """Return `value` as a finite float above zero."""
+    result = number(name, value)
+    if result <= 0.0:
+        raise ValueError(f"`{name} > 0` must hold, but got {name}={value!r}.")
+    return result
+
+
+def in_unit_interval(name: str, value: Any, *, closed_above: bool) -> float:
+    """Return `value` as a float in (0, 1] or, if not `closed_above`, in (0, 1)."""
+    result = number(name, value)
+    if not (0.0 < result < 1.0 or (closed_above and result == 1.0)):
+        sign = "<=" if closed_above else "<"
+        raise ValueError(f"`0 < {name} {sign} 1` must hold, but got {name}={value!r}.")
+    return result
+
+
+def integer(name: str, value: Any, *, low: int) -> int:
+    """Return `value` as an int of at least `low`."""
+    try:
+        result = operator.index(value)
+    except TypeError as error:
+        raise ValueError(f"`{name}` must be an integer, but got {name}={value!r}.") from error
+    if isinstance(value, (bool, np.bool_)) or result < low:
+        raise ValueError(f"`{name} >= {low}` must hold, but got {name}={value!r}.")
+    return result
+
+
+def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `options`."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"`{name}` must be one of {list(options)}, but got {name}={value!r}.")
+    return value
+
+
+def finite_array(name: str, value: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
+    """Return `value` as a new C-contiguous float64 array of `ndim` axes, every entry finite."""
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` must be an array of numbers, but got {value!r}.") from error
+    if array.ndim != ndim:
+        raise ValueError(
+            f"`{name}` must have {ndim} dimension(s), but got an array of shape {array.shape}."
+        )
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"`{name}` must be finite, but got {array[where]} at position {where} "
+            f"({int(bad.sum())} such entries)."
+        )
+    return array
+
+
+def payoffs(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return payoffs as a 1-D float64 array, each finite and of at most 1e300."""
+    array = finite_array(name, np.atleast_1d(np.asarray(value, dtype=object)), ndim=1)
+    if array.size and float(np.abs(array).max()) > LARGEST_PAYOFF:
+        raise ValueError(
+            f"`|{name}| <= {LARGEST_PAYOFF:g}` must hold, but got {array[np.abs(array).argmax()]}."
+        )
+    return array

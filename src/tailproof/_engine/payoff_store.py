@@ -1,0 +1,199 @@
+"""Payoffs of each site sorted by |y|, with prefix sums, in one pool of memory.
+
+Truncated sums `sum of y with |u y| <= b` become one search and one look-up. Sums run from the
+smallest |y| upwards, so a payoff of 1e150 never touches the sum of those below it.
+
+A site holds a sorted block and, once large, a small sorted buffer in front of it: a payoff goes
+into the buffer, and the buffer is merged into the block when full. So neither an insertion nor a
+search grows with the number of payoffs in any way that shows.
+
+    sites   (n, 5) int64    START, SIZE, CAPACITY of the block; SLOT, FILL of the buffer
+    pool    (2, c) float64  payoffs and their prefix sums
+    buffers (2, slots, BUFFER) float64, likewise
+    used    (2,) int64      how much of the pool, how many buffer slots
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+START, SIZE, CAPACITY, SLOT, FILL = 0, 1, 2, 3, 4
+BUFFER = 512  # payoffs a buffer takes
+LARGE = 1024  # block size from which a site uses a buffer
+SMALLEST_BLOCK = 4
+
+
+@njit(cache=True)
+def _insert_sorted(payoffs, sums, size, y):  # type: ignore[no-untyped-def]
+    """Insert y into the first `size` entries, sorted by |y|, and carry the prefix sums on."""
+    k = size
+    while k > 0 and abs(payoffs[k - 1]) > abs(y):
+        payoffs[k] = payoffs[k - 1]
+        sums[k] = sums[k - 1] + y
+        k -= 1
+    payoffs[k] = y
+    sums[k] = y + (sums[k - 1] if k > 0 else 0.0)
+
+
+@njit(cache=True)
+def _merge(payoffs, sums, size, buffered, fill):  # type: ignore[no-untyped-def]
+    """Merge the sorted buffer into the sorted block (from the top down), then redo its sums."""
+    i = size - 1
+    j = fill - 1
+    for k in range(size + fill - 1, -1, -1):
+        if j < 0:
+            break
+        if i >= 0 and abs(payoffs[i]) > abs(buffered[j]):
+            payoffs[k] = payoffs[i]
+            i -= 1
+        else:
+            payoffs[k] = buffered[j]
+            j -= 1
+    # Everything up to and including block entry i kept its place and its sum.
+    for k in range(i + 1, size + fill):
+        sums[k] = payoffs[k] + (sums[k - 1] if k > 0 else 0.0)
+
+
+@njit(cache=True)
+def _place(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
+    site = sites[j]
+    if site[SLOT] < 0 and site[SIZE] >= LARGE:
+        if used[1] == buffers.shape[1]:
+            return False
+        site[SLOT] = used[1]
+        used[1] += 1
+    if site[SLOT] >= 0 and site[FILL] < BUFFER:
+        _insert_sorted(buffers[0, site[SLOT]], buffers[1, site[SLOT]], site[FILL], y)
+        site[FILL] += 1
+        return True
+    wanted = site[SIZE] + max(site[FILL], 1)
+    if wanted > site[CAPACITY]:
+        capacity = max(SMALLEST_BLOCK, 2 * site[CAPACITY], wanted)
+        if used[0] + capacity > pool.shape[1]:
+            return False
+        start = used[0]
+        for k in range(site[SIZE]):
+            pool[0, start + k] = pool[0, site[START] + k]
+            pool[1, start + k] = pool[1, site[START] + k]
+        site[START] = start
+        site[CAPACITY] = capacity
+        used[0] += capacity
+    payoffs = pool[0, site[START] :]
+    sums = pool[1, site[START] :]
+    if site[SLOT] < 0:
+        _insert_sorted(payoffs, sums, site[SIZE], y)
+        site[SIZE] += 1
+        return True
+    _merge(payoffs, sums, site[SIZE], buffers[0, site[SLOT]], site[FILL])
+    site[SIZE] += site[FILL]
+    _insert_sorted(buffers[0, site[SLOT]], buffers[1, site[SLOT]], 0, y)
+    site[FILL] = 1
+    return True
+
+
+@njit(cache=True)
+def insert(sites, pool, buffers, used, totals, largest, j, y):  # type: ignore[no-untyped-def]
+    """Insert payoff y at site j; return False, with nothing lost, where memory is short.
+
+    `totals` and `largest` (n,) keep each site's sum of y and maximum of |y|.
+    """
+    if not _place(sites, pool, buffers, used, j, y):
+        return False
+    site = sites[j]
+    total = pool[1, site[START] + site[SIZE] - 1]
+    if site[FILL] > 0:
+        total += buffers[1, site[SLOT], site[FILL] - 1]
+    totals[j] = total
+    largest[j] = max(largest[j], abs(y))
+    return True
+
+
+@njit(cache=True)
+def insert_many(  # type: ignore[no-untyped-def]
+    sites, pool, buffers, used, totals, largest, arms, payoffs, first
+):
+    """Insert payoffs[first:] in order; return the number of the first that found no memory."""
+    for t in range(first, arms.size):
+        if not insert(sites, pool, buffers, used, totals, largest, arms[t], payoffs[t]):
+            return t
+    return arms.size
+
+
+@njit(cache=True)
+def _sum_within(payoffs, sums, size, u, b):  # type: ignore[no-untyped-def]
+    """Sum of the payoffs with |u y| <= b: gallop down from the largest, then bisect."""
+    if size == 0:
+        return 0.0
+    if abs(u * payoffs[size - 1]) <= b:
+        return sums[size - 1]
+    high = size - 1  # too large
+    step = 1
+    low = high - step
+    while low >= 0 and abs(u * payoffs[low]) > b:
+        high = low
+        step *= 2
+        low = high - step
+    low = max(low, -1)  # within, or before the first
+    while high - low > 1:
+        middle = (low + high) // 2
+        if abs(u * payoffs[middle]) > b:
+            high = middle
+        else:
+            low = middle
+    return sums[low] if low >= 0 else 0.0
+
+
+@njit(cache=True)
+def truncated_sum(sites, pool, buffers, j, u, b):  # type: ignore[no-untyped-def]
+    """Sum of site j's payoffs y with |u y| <= b (Alg. 2, the indicator in r_i)."""
+    site = sites[j]
+    start = site[START]
+    result = _sum_within(pool[0, start:], pool[1, start:], site[SIZE], u, b)
+    if site[FILL] > 0:
+        slot = site[SLOT]
+        result += _sum_within(buffers[0, slot], buffers[1, slot], site[FILL], u, b)
+    return result
+
+
+@njit(cache=True, error_model="numpy")
+def truncated_direction_sums(  # type: ignore[no-untyped-def]
+    sites, pool, buffers, totals, largest, leverage, b, features, roots, vectors, directions, chosen
+):
+    """Return r_i = sum_tau u_{i,tau} y_tau 1{|u_{i,tau} y_tau| <= b} for every direction i.
+
+    u_i are the rows of V^(-1/2) Phi^T (Alg. 2, line 5). With Phi = features directions^T, the
+    row entries at site j are directions (H^(-1/2) a_j), H = features^T N features + ridge with
+    eigenvectors in the rows of `vectors` and 1/sqrt(eigenvalue) in `roots`.
+
+    Since |u_ij| <= sqrt(leverage_j), a site with sqrt(leverage_j) max|y| <= b loses no payoff in
+    any direction: all such sites go through one product. Only the others are searched.
+    `chosen` (n,) int64 is scratch.
+    """
+    n, r = features.shape
+    kept = np.empty(n)
+    count = 0
+    for j in range(n):
+        if np.sqrt(max(leverage[j], 0.0)) * largest[j] * 1.000001 <= b:
+            kept[j] = totals[j]
+        else:
+            kept[j] = 0.0
+            chosen[count] = j
+            count += 1
+    p = np.dot(kept, features)
+    sums = np.dot(directions, np.dot(np.dot(vectors, p) * roots, vectors))
+    if count == 0:
+        return sums
+    some = np.empty((count, r))
+    for c in range(count):
+        some[c] = features[chosen[c]]
+    rotated = np.dot(some, vectors.T)
+    for c in range(count):
+        for k in range(r):
+            rotated[c, k] *= roots[k]
+    u = np.dot(np.dot(rotated, vectors), directions.T)
+    for c in range(count):
+        j = chosen[c]
+        for i in range(directions.shape[0]):
+            sums[i] += u[c, i] * truncated_sum(sites, pool, buffers, j, u[c, i], b)
+    return sums

@@ -1,0 +1,77 @@
+"""Kernel ridge regression over the arms, one payoff at a time: rank-one steps, nothing allocated.
+
+`covariance` forms hold the posterior covariance of the arms divided by the ridge; `span` forms
+hold the inverse of V = A^T N A + ridge in the r coordinates A (n, r) of the arms. Either way a
+payoff at arm j costs one pass over what is held:
+
+    c = cov(., x_j) / ridge,  s = c_j
+    mean     += c (y - mean_j) / (1 + s)
+    leverage -= c^2 / (1 + s)             leverage = variance / ridge
+    log_det  += ln(1 + s)                 ln |I + K_t / ridge|
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def add_to_covariance(cov, mean, leverage, j, y):  # type: ignore[no-untyped-def]
+    """Absorb payoff y at arm j; return ln(1 + s)."""
+    n = mean.size
+    s = leverage[j]
+    gain = 1.0 / (1.0 + s)
+    surprise = (y - mean[j]) * gain
+    column = cov[j].copy()
+    for i in range(n):
+        factor = column[i] * gain
+        row = cov[i]
+        for k in range(n):
+            row[k] -= factor * column[k]
+        mean[i] += column[i] * surprise
+        leverage[i] = row[i]
+    return np.log1p(s)
+
+
+@njit(cache=True)
+def add_to_span(inverse, features, mean, leverage, j, y):  # type: ignore[no-untyped-def]
+    """Absorb payoff y at arm j; return ln(1 + s)."""
+    w = np.dot(inverse, features[j])
+    column = np.dot(features, w)
+    s = column[j]
+    gain = 1.0 / (1.0 + s)
+    surprise = (y - mean[j]) * gain
+    for i in range(w.size):
+        factor = w[i] * gain
+        for k in range(w.size):
+            inverse[i, k] -= factor * w[k]
+    for i in range(mean.size):
+        mean[i] += column[i] * surprise
+        leverage[i] -= column[i] * column[i] * gain
+    return np.log1p(s)
+
+
+@njit(cache=True)
+def first_best(mean, variance, beta, tolerance):  # type: ignore[no-untyped-def]
+    """Index of the largest mean + beta sqrt(variance); of those within tolerance, the first.
+
+    Scores closer than `tolerance` times their scale differ by rounding only. Taking the first of
+    them makes the choice the same on every machine and for every way of computing it.
+    """
+    n = mean.size
+    best = -np.inf
+    scale = 0.0
+    widest = 0.0
+    for i in range(n):
+        std = np.sqrt(max(variance[i], 0.0))
+        score = mean[i] + beta * std
+        if score > best:
+            best = score
+        scale = max(scale, abs(mean[i]))
+        widest = max(widest, std)
+    slack = tolerance * (scale + beta * widest)
+    for i in range(n):
+        if mean[i] + beta * np.sqrt(max(variance[i], 0.0)) >= best - slack:
+            return i
+    return 0

@@ -1,0 +1,274 @@
+"""Algorithm 2: posterior mean and variance from robust sums in every feature direction.
+
+With an embedding Phi = A W^T (see `features`), V^(-1/2) Phi^T = W H^(-1/2) A^T where
+H = A^T N A + ridge has size r: the mean over the arms is A H^(-1/2) W^T r_hat and the variance
+ridge a^T H^(-1) a, to which choice (ii) adds k(x, x) - |phi(x)|^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof._engine import eigen
+from tailproof.estimators import DirectionEstimator
+from tailproof.features import Embedding, Nystrom, nystrom_embedding
+from tailproof.kernels import Kernel
+from tailproof.posterior import REFRESH
+from tailproof.spans import kernel_coordinates
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What a posterior stands on: kernel, arms (n, d), ridge, b_t and the choice of variance."""
+
+    kernel: Kernel
+    X: Array
+    ridge: float
+    level: Callable[[int, int], float]
+    with_residual: bool  # choice (ii) of Algorithm 2; choice (i) if False
+
+
+class DirectionPosterior:
+    """Algorithm 2 on one embedding at a time."""
+
+    def __init__(self, ground: Ground, embedding: Embedding, estimator: DirectionEstimator) -> None:
+        self._ground, self._estimator = ground, estimator
+        self._prior = ground.kernel.diagonal(ground.X).astype(np.float64)
+        self._count = 0
+        self._counts = np.zeros(len(ground.X))
+        self._fresh_mean: Array | None = None
+        self.embed(embedding)
+
+    @property
+    def directions(self) -> int:
+        """Number of features."""
+        return self.embedding.size
+
+    @property
+    def log_det(self) -> float:
+        """ln |I + K_t / ridge| of the approximate kernel."""
+        return float(np.log(self._values / self._ground.ridge).sum())
+
+    def embed(self, embedding: Embedding) -> None:
+        """Change over to another embedding of the same arms."""
+        self.embedding = embedding
+        self._residual = self._missing(self._prior, embedding.squared_norms())
+        self._estimator.embedding_changed(embedding)
+        self._refresh()
+
+    def add(self, arm: int, payoff: float) -> None:
+        """Take in one payoff."""
+        self.count(arm, payoff)
+        self.follow(arm)
+
+    def count(self, arm: int, payoff: float) -> None:
+        """Take in one payoff but leave V to a following `follow` or `embed`."""
+        self._estimator.add(arm, payoff)
+        self._count += 1
+        self._counts[arm] += 1.0
+
+    def follow(self, arm: int) -> None:
+        """Let V follow a payoff that was counted at `arm`."""
+        self._fresh_mean = None
+        if self._count % REFRESH == 0:
+            self._refresh()
+            return
+        eigen.absorb(
+            self._values,
+            self.roots,
+            self.vectors,
+            self.leverage,
+            self.embedding.coordinates,
+            arm,
+        )
+
+    def mean(self) -> Array:
+        """Posterior mean of the arms (Alg. 2, lines 5 and 6)."""
+        if self._fresh_mean is None:
+            self._fresh_mean = self.embedding.coordinates @ self._weights(self._sums())
+        return self._fresh_mean
+
+    def variance(self) -> Array:
+        """Posterior variance of the arms (Alg. 2, line 7); k(x, x) before the first payoff."""
+        if self._count == 0:
+            return self._prior
+        result: Array = np.maximum(self._ground.ridge * self.leverage, 0.0) + self._residual
+        return result
+
+    def covariance(self, arm: int) -> Array:
+        """Posterior covariance of the arms with one arm."""
+        ground, a = self._ground, self.embedding.coordinates
+        result: Array = ground.ridge * eigen.solved_column(self.roots, self.vectors, a, arm)
+        if ground.with_residual:
+            result += ground.kernel.matrix(ground.X, ground.X[arm : arm + 1])[:, 0] - a @ a[arm]
+        return result
+
+    def query(self, points: Array) -> tuple[Array, Array]:
+        """Mean and variance at any points."""
+        prior = self._ground.kernel.diagonal(points).astype(np.float64)
+        if self._count == 0:
+            return np.zeros(len(points)), prior
+        ridge, copies = self._ground.ridge, self.embedding.copies
+        sums = self._sums()
+        inside, outside = self.embedding.query(points)
+        mean = inside @ self._weights(sums)
+        half = (inside @ self.vectors.T) * self.roots
+        variance = ridge * np.einsum("ij,ij->i", half, half)
+        norms = np.einsum("ij,ij->i", inside, inside)
+        if outside is not None:
+            # Off the span of the arms' features V is ridge times the identity.
+            mean += outside @ (copies * sums) / math.sqrt(ridge)
+            off = np.einsum("ij,ij,j->i", outside, outside, copies)
+            variance += off
+            norms += off
+        return mean, variance + self._missing(prior, norms)
+
+    def state(self) -> dict[str, Array]:
+        """Arrays that, given the history, continue bit for bit."""
+        own = {"values": self._values, "vectors": self.vectors, "leverage": self.leverage}
+        return own | self._estimator.state()
+
+    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Take back what `state` gave, with the history (t,) that led to it."""
+        self._estimator.add_many(arms, payoffs)
+        self._estimator.restore(state)
+        self._count = len(arms)
+        self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
+        self._values = state["values"].copy()
+        self.vectors = state["vectors"].copy()
+        self.leverage = state["leverage"].copy()
+        self.roots = 1.0 / np.sqrt(self._values)
+        self._fresh_mean = None
+
+    def _missing(self, prior: Array, norms: Array) -> Array:
+        """k(x, x) - |phi(x)|^2 under choice (ii), nothing under choice (i)."""
+        if self._ground.with_residual:
+            return np.maximum(prior - norms, 0.0)
+        return np.zeros_like(prior)
+
+    def _sums(self) -> Array:
+        if self._count == 0:
+            return np.zeros(len(self.embedding.directions))
+        level = self._ground.level(self._count, self.directions)
+        return self._estimator.estimate(self.embedding, self, level)
+
+    def _weights(self, sums: Array) -> Array:
+        """H^(-1/2) W^T r_hat: the mean's coordinates."""
+        turned = self.embedding.directions.T @ (self.embedding.copies * sums)
+        result: Array = ((self.vectors @ turned) * self.roots) @ self.vectors
+        return result
+
+    def _refresh(self) -> None:
+        """Make V's eigendecomposition and the leverages anew from the counts."""
+        a = self.embedding.coordinates
+        inner = (a.T * self._counts) @ a
+        inner[np.diag_indices_from(inner)] += self._ground.ridge
+        values, columns = np.linalg.eigh(inner)
+        self._values = np.maximum(values, self._ground.ridge)
+        self.vectors = np.ascontiguousarray(columns.T)
+        self.roots = 1.0 / np.sqrt(self._values)
+        half = (a @ columns) * self.roots
+        self.leverage = np.einsum("ij,ij->i", half, half)
+        self._fresh_mean = None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a Nystrom dictionary is drawn: p = min(q s, 1) for each past round or distinct point."""
+
+    oversampling: float  # q
+    each_round: bool  # Algorithm 3 draws for every past round; the authors once a distinct point
+    by_leverage: bool  # s = sigma^2 / ridge (the authors) instead of sigma^2 (Algorithm 3)
+
+
+class NystromPosterior:
+    """Algorithms 2 and 3: the dictionary is redrawn after every payoff, from the variances before.
+
+    Of N draws with probability p at the same point at least one succeeds with probability
+    1 - (1 - p)^N, so one random number an arm decides, however many rounds have passed. Where
+    the dictionary comes out as it was, V follows by rank one; else it is made anew.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        nystrom: Nystrom,
+        sampling: Sampling,
+        estimator: DirectionEstimator,
+        rng: np.random.Generator,
+    ) -> None:
+        self._ground, self._nystrom, self._sampling, self._rng = ground, nystrom, sampling, rng
+        self._psi = kernel_coordinates(ground.kernel, ground.X)
+        self.dictionary = np.empty(0, dtype=np.int64)
+        self._counts = np.zeros(len(ground.X))
+        self._inner = DirectionPosterior(ground, self._embedding(), estimator)
+
+    @property
+    def directions(self) -> int:
+        """Number of features: the size of the dictionary, or its rank if reduced."""
+        return self._inner.directions
+
+    @property
+    def log_det(self) -> float:
+        """ln |I + K_t / ridge| of the approximate kernel."""
+        return self._inner.log_det
+
+    def add(self, arm: int, payoff: float) -> None:
+        """Take in one payoff and redraw the dictionary."""
+        variance = self._inner.variance()  # of the round before, as Algorithm 3 is given it
+        self._inner.count(arm, payoff)
+        self._counts[arm] += 1.0
+        drawn = self._draw(variance)
+        if np.array_equal(drawn, self.dictionary):
+            self._inner.follow(arm)
+        else:
+            self.dictionary = drawn
+            self._inner.embed(self._embedding())
+
+    def mean(self) -> Array:
+        """Posterior mean of the arms."""
+        return self._inner.mean()
+
+    def variance(self) -> Array:
+        """Posterior variance of the arms."""
+        return self._inner.variance()
+
+    def covariance(self, arm: int) -> Array:
+        """Posterior covariance of the arms with one arm."""
+        return self._inner.covariance(arm)
+
+    def query(self, points: Array) -> tuple[Array, Array]:
+        """Mean and variance at any points."""
+        return self._inner.query(points)
+
+    def state(self) -> dict[str, Array]:
+        """Arrays that, given the history, continue bit for bit."""
+        return {"dictionary": self.dictionary.astype(np.float64)} | self._inner.state()
+
+    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Take back what `state` gave, with the history (t,) that led to it."""
+        self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
+        self.dictionary = state["dictionary"].astype(np.int64)
+        self._inner.embed(self._embedding())
+        self._inner.restore(state, arms, payoffs)
+
+    def _embedding(self) -> Embedding:
+        ground = self._ground
+        return nystrom_embedding(self._nystrom, self._psi, self.dictionary, ground.kernel, ground.X)
+
+    def _draw(self, variance: Array) -> NDArray[np.int64]:
+        s = self._sampling
+        scores = variance / self._ground.ridge if s.by_leverage else variance
+        p = np.minimum(s.oversampling * scores, 1.0)
+        if s.each_round:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                p = np.where(p < 1.0, -np.expm1(self._counts * np.log1p(-p)), 1.0)
+        entered = (self._rng.random(len(p)) < p) & (self._counts > 0.0)
+        return np.flatnonzero(entered)

@@ -1,0 +1,332 @@
+"""Covariance kernels k(x, x') on points of R^d, and a precomputed one on labelled arms.
+
+Every kernel is a frozen description with two methods. `X` is (n, d), `Y` is (m, d), float64::
+
+    matrix(X, Y)  -> (n, m)   k(x_i, y_j)
+    diagonal(X)   -> (n,)     k(x_i, x_i)
+
+Kernels add and multiply: `k1 + k2`, `k1 * k2`, `2.0 * k1`. The paper asks for `k(x, x) <= 1`
+(section 2); a sum or a scaled kernel may break it, and the theory schedules then say so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln, kve
+
+from tailproof import _checks
+
+Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """What the rest of the library asks of a kernel."""
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        ...
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        ...
+
+
+class _Arithmetic:
+    """Operators shared by all kernels; no state and no other behaviour."""
+
+    def __add__(self: Kernel, other: Kernel) -> Sum:
+        return Sum(self, other)
+
+    def __mul__(self: Kernel, other: Kernel | float) -> Product | Scaled:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, other)
+
+    def __rmul__(self: Kernel, other: float) -> Scaled:
+        return Scaled(self, other)
+
+
+def _lengthscale(value: float | Sequence[float]) -> float | tuple[float, ...]:
+    if np.ndim(value) == 0:
+        return _checks.positive("lengthscale", value)
+    scales = tuple(_checks.positive("lengthscale", one) for one in np.asarray(value).tolist())
+    if not scales:
+        raise ValueError("`lengthscale` must hold at least one number, but got an empty sequence.")
+    return scales
+
+
+def scaled_inputs(X: Array, lengthscale: float | tuple[float, ...]) -> Array:
+    """Divide each column of `X` (n, d) by its lengthscale."""
+    if isinstance(lengthscale, tuple) and len(lengthscale) != X.shape[1]:
+        raise ValueError(
+            f"`lengthscale` must have one entry or one a dimension, but got {len(lengthscale)} "
+            f"for points of dimension {X.shape[1]}."
+        )
+    return X / np.asarray(lengthscale)
+
+
+@dataclass(frozen=True)
+class SquaredExponential(_Arithmetic):
+    """k(x, x') = exp(-r^2 / 2), r the distance after dividing by the lengthscale (section 2).
+
+    Parameters
+    ----------
+    lengthscale
+        One number, or one a dimension, in the units of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k = SquaredExponential(lengthscale=0.2)
+    >>> k.matrix(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    lengthscale: float | tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        squared = cdist(
+            scaled_inputs(X, self.lengthscale), scaled_inputs(Y, self.lengthscale), "sqeuclidean"
+        )
+        squared *= -0.5
+        return np.exp(squared, out=squared)
+
+    def diagonal(self, X: Array) -> Array:
+        """Return ones, shape (n,)."""
+        return np.ones(len(X))
+
+
+@dataclass(frozen=True)
+class Matern(_Arithmetic):
+    """Matern kernel (section 2), with z = sqrt(2 nu) r and r the scaled distance.
+
+    k = 2^(1 - nu) / Gamma(nu) z^nu K_nu(z), K_nu the modified Bessel function; closed forms
+    for nu = 1/2, 3/2 and 5/2.
+
+    Parameters
+    ----------
+    nu
+        Smoothness, positive.
+    lengthscale
+        One number, or one a dimension, in the units of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k = Matern(nu=2.5, lengthscale=0.2)
+    >>> k.matrix(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(4)
+    array([[1.    , 0.524 ]])
+    """
+
+    nu: float
+    lengthscale: float | tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nu", _checks.positive("nu", self.nu))
+        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        r = cdist(scaled_inputs(X, self.lengthscale), scaled_inputs(Y, self.lengthscale))
+        return matern_of_distance(r, self.nu)
+
+    def diagonal(self, X: Array) -> Array:
+        """Return ones, shape (n,)."""
+        return np.ones(len(X))
+
+
+def matern_of_distance(r: Array, nu: float) -> Array:
+    """Matern correlation at scaled distances `r >= 0` of any shape."""
+    z = math.sqrt(2.0 * nu) * r
+    if nu == 0.5:
+        return np.exp(-z)
+    if nu == 1.5:
+        return (1.0 + z) * np.exp(-z)
+    if nu == 2.5:
+        return (1.0 + z + z * z / 3.0) * np.exp(-z)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_bessel = np.log(kve(nu, z)) - z
+        k = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(z) + log_bessel)
+    # K_nu overflows as z -> 0, exactly where k has reached 1 to rounding or its first Taylor term.
+    near = ~np.isfinite(log_bessel) & (z < max(1.0, nu))
+    taylor = 1.0 - z**2 / (4.0 * (nu - 1.0)) if nu > 1.0 else np.ones_like(z)
+    k = np.where(near, taylor, k)
+    return np.clip(np.nan_to_num(k, nan=0.0), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Linear(_Arithmetic):
+    """k(x, x') = variance * x . x', the kernel of linear bandits (Remark 7).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Linear().matrix(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", _checks.positive("variance", self.variance))
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        return self.variance * (X @ Y.T)
+
+    def diagonal(self, X: Array) -> Array:
+        """Return variance * |x_i|^2, shape (n,)."""
+        return self.variance * np.einsum("ij,ij->i", X, X)
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(_Arithmetic):
+    """A kernel matrix over labelled arms: entry (i, j) is k(arm i, arm j).
+
+    Points are arm numbers 0 .. n-1 in a column, as `Finite(labels)` supplies them.
+
+    Parameters
+    ----------
+    gram
+        (n, n), symmetric positive semi-definite (to rounding: eigenvalues above
+        -1e-8 times the largest).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k = Precomputed([[1.0, 0.5], [0.5, 1.0]])
+    >>> k.matrix(np.array([[1.0]]), np.array([[0.0], [1.0]]))
+    array([[0.5, 1. ]])
+    """
+
+    gram: Array
+
+    def __post_init__(self) -> None:
+        gram = _checks.finite_array("gram", self.gram, ndim=2)
+        if gram.shape[0] != gram.shape[1] or gram.shape[0] == 0:
+            raise ValueError(f"`gram` must be square and not empty, but got shape {gram.shape}.")
+        scale = float(np.abs(gram).max())
+        asymmetry = float(np.abs(gram - gram.T).max())
+        if asymmetry > 1e-10 * scale:
+            raise ValueError(
+                f"`gram` must be symmetric, but got |gram - gram.T| up to {asymmetry:g}."
+            )
+        gram = (gram + gram.T) / 2.0
+        lowest = float(np.linalg.eigvalsh(gram)[0])
+        if lowest < -1e-8 * scale:
+            raise ValueError(
+                f"`gram` must be positive semi-definite, but got an eigenvalue of {lowest:g}."
+            )
+        gram.flags.writeable = False
+        object.__setattr__(self, "gram", gram)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Precomputed) and np.array_equal(self.gram, other.gram)
+
+    def __hash__(self) -> int:
+        return hash((self.gram.shape, self.gram.tobytes()))
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return gram[x_i, y_j], shape (n, m)."""
+        return self.gram[np.ix_(self._arms(X), self._arms(Y))]
+
+    def diagonal(self, X: Array) -> Array:
+        """Return gram[x_i, x_i], shape (n,)."""
+        return np.diagonal(self.gram)[self._arms(X)]
+
+    def _arms(self, X: ArrayLike) -> NDArray[np.intp]:
+        column = np.asarray(X)
+        arms = column[:, 0].astype(np.intp)
+        n = len(self.gram)
+        bad = column.shape[1] != 1 or (arms != column[:, 0]) | (arms < 0) | (arms >= n)
+        if np.any(bad):
+            raise ValueError(
+                f"`points` of a Precomputed kernel must be arm numbers 0 .. {n - 1} in one column, "
+                f"but got {column[np.argmax(bad)].tolist()}; use Finite(labels)."
+            )
+        return arms
+
+
+def _kernel(name: str, value: object) -> Kernel:
+    if not isinstance(value, Kernel):
+        raise ValueError(f"`{name}` must be a kernel, but got {value!r}.")
+    return value
+
+
+@dataclass(frozen=True)
+class Sum(_Arithmetic):
+    """k(x, x') = left(x, x') + right(x, x')."""
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self) -> None:
+        _kernel("left", self.left)
+        _kernel("right", self.right)
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        return self.left.matrix(X, Y) + self.right.matrix(X, Y)
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+
+@dataclass(frozen=True)
+class Product(_Arithmetic):
+    """k(x, x') = left(x, x') * right(x, x')."""
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self) -> None:
+        _kernel("left", self.left)
+        _kernel("right", self.right)
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        return self.left.matrix(X, Y) * self.right.matrix(X, Y)
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+
+@dataclass(frozen=True)
+class Scaled(_Arithmetic):
+    """k(x, x') = factor * base(x, x'), factor positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (0.5 * SquaredExponential(1.0)).diagonal(np.zeros((2, 1)))
+    array([0.5, 0.5])
+    """
+
+    base: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        _kernel("base", self.base)
+        object.__setattr__(self, "factor", _checks.positive("factor", self.factor))
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        return self.factor * self.base.matrix(X, Y)
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        return self.factor * self.base.diagonal(X)

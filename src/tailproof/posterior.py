@@ -1,0 +1,185 @@
+"""Posterior mean and variance over the arms, from payoffs to numbers a policy can compare.
+
+`RidgePosterior` here is kernel ridge regression (GP-UCB, Algorithm 1); `direction_posterior` has
+the two that work in feature directions (Algorithms 2 and 3). All keep variances divided by the
+ridge ("leverages") and a state that one payoff changes by rank one; every REFRESH payoffs that
+state is made anew from the counts, so that rounding cannot pile up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from tailproof._engine import ridge as engine
+from tailproof.kernels import Kernel
+from tailproof.spans import DENSE_POINTS, kernel_coordinates
+
+Array = NDArray[np.float64]
+REFRESH = 512
+
+
+class Posterior(Protocol):
+    """What the optimizer asks of a posterior."""
+
+    @property
+    def directions(self) -> int:
+        """Number of features in use (0 for kernel ridge regression)."""
+        ...
+
+    @property
+    def log_det(self) -> float:
+        """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
+        ...
+
+    def add(self, arm: int, payoff: float) -> None:
+        """Take in one payoff."""
+        ...
+
+    def mean(self) -> Array:
+        """Posterior mean of the arms, (n,); not to be written to."""
+        ...
+
+    def variance(self) -> Array:
+        """Posterior variance of the arms, (n,), not negative; not to be written to."""
+        ...
+
+    def covariance(self, arm: int) -> Array:
+        """Posterior covariance of the arms with one arm, (n,)."""
+        ...
+
+    def query(self, points: Array) -> tuple[Array, Array]:
+        """Mean and variance at points (k, d) that need not be arms."""
+        ...
+
+    def state(self) -> dict[str, Array]:
+        """Arrays that, given the history, continue bit for bit."""
+        ...
+
+    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Take back what `state` gave, with the history (t,) that led to it."""
+        ...
+
+
+class RidgePosterior:
+    """Exact kernel ridge regression on payoffs truncated once (Algorithm 1, slip 1 corrected).
+
+    mean     = k_t(x)^T (K_t + ridge I)^(-1) Y
+    variance = k(x, x) - k_t(x)^T (K_t + ridge I)^(-1) k_t(x)
+
+    With few arms, or a kernel matrix of full rank, the covariance of the arms is kept; with many
+    arms under a smooth kernel its r coordinates are.
+    """
+
+    directions = 0
+
+    def __init__(self, kernel: Kernel, X: Array, ridge: float, level: Callable[[int], float]):
+        self._kernel, self._X, self._ridge, self._level = kernel, X, ridge, level
+        n = len(X)
+        self._prior = kernel.diagonal(X).astype(np.float64)
+        self._coordinates = kernel_coordinates(kernel, X)
+        r = self._coordinates.shape[1]
+        self._dense = n <= DENSE_POINTS and n * n <= n * r + 2 * r * r
+        self._gram = kernel.matrix(X, X) if self._dense else np.empty((0, 0))
+        self.log_det = 0.0
+        self._mean = np.zeros(n)
+        self._count = 0
+        self._counts = np.zeros(n)
+        self._sums = np.zeros(n)  # of the payoffs as truncated
+        self._refresh()
+
+    def add(self, arm: int, payoff: float) -> None:
+        """Take in one payoff, set to zero if |y_t| > b_t."""
+        self._count += 1
+        kept = payoff if abs(payoff) <= self._level(self._count) else 0.0
+        self._counts[arm] += 1.0
+        self._sums[arm] += kept
+        if self._dense:
+            self.log_det += engine.add_to_covariance(
+                self._core, self._mean, self._leverage, arm, kept
+            )
+        else:
+            self.log_det += engine.add_to_span(
+                self._core, self._coordinates, self._mean, self._leverage, arm, kept
+            )
+        if self._count % REFRESH == 0:
+            self._refresh()
+
+    def mean(self) -> Array:
+        """Posterior mean of the arms."""
+        return self._mean
+
+    def variance(self) -> Array:
+        """Posterior variance of the arms."""
+        return np.maximum(self._ridge * self._leverage, 0.0)
+
+    def covariance(self, arm: int) -> Array:
+        """Posterior covariance of the arms with one arm."""
+        if self._dense:
+            return self._ridge * self._core[arm]
+        return self._ridge * (self._coordinates @ (self._core @ self._coordinates[arm]))
+
+    def query(self, points: Array) -> tuple[Array, Array]:
+        """Mean and variance at any points, by one Cholesky factor over the played arms."""
+        played = np.flatnonzero(self._counts)
+        prior = self._kernel.diagonal(points).astype(np.float64)
+        if played.size == 0:
+            return np.zeros(len(points)), prior
+        # With root = N^(1/2): k^T (K + ridge N^-1)^-1 = (root k)^T (root K root + ridge)^-1 root.
+        root = np.sqrt(self._counts[played])
+        gram = self._kernel.matrix(self._X[played], self._X[played]) * np.outer(root, root)
+        gram[np.diag_indices_from(gram)] += self._ridge
+        factor, lower = cho_factor(gram, lower=True, overwrite_a=True)
+        cross = self._kernel.matrix(self._X[played], points) * root[:, None]
+        weights = cho_solve((factor, lower), self._sums[played] / root)
+        half = solve_triangular(factor, cross, lower=True)
+        variance = prior - np.einsum("ij,ij->j", half, half)
+        return cross.T @ weights, np.maximum(variance, 0.0)
+
+    def state(self) -> dict[str, Array]:
+        """Arrays that continue bit for bit."""
+        return {
+            "core": self._core,
+            "mean": self._mean,
+            "leverage": self._leverage,
+            "counts": self._counts,
+            "sums": self._sums,
+            "log_det": np.array(self.log_det),
+            "count": np.array(float(self._count)),
+        }
+
+    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Take back what `state` gave."""
+        self._core = state["core"].copy()
+        self._mean = state["mean"].copy()
+        self._leverage = state["leverage"].copy()
+        self._counts = state["counts"].copy()
+        self._sums = state["sums"].copy()
+        self.log_det = float(state["log_det"])
+        self._count = int(state["count"])
+
+    def _refresh(self) -> None:
+        """Make the state anew from counts and sums."""
+        if self._dense:
+            root = np.sqrt(self._counts)
+            inner = self._gram * np.outer(root, root)
+            inner[np.diag_indices_from(inner)] += self._ridge
+            half = solve_triangular(
+                np.linalg.cholesky(inner), self._gram * root[:, None], lower=True
+            )
+            self._core = (self._gram - half.T @ half) / self._ridge
+            self._leverage = np.diagonal(self._core).copy()
+            self._mean = self._core @ self._sums
+            return
+        a = self._coordinates
+        inner = (a.T * self._counts) @ a
+        inner[np.diag_indices_from(inner)] += self._ridge
+        inverse = np.linalg.inv(inner)
+        self._core = (inverse + inverse.T) / 2.0
+        turned = a @ self._core
+        self._leverage = np.einsum("ij,ij->i", turned, a)
+        self._mean = turned @ (a.T @ self._sums)

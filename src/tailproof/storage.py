@@ -1,0 +1,205 @@
+"""Save and load optimizers as one npz file: plain arrays and one JSON text, never code.
+
+The text holds the recipe (policy and its parts by name), the state of the random generator and
+the pending arms; arrays hold the arms, kernel matrices, the history and the posterior's state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof import features, kernels, policies, schedules
+from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.spaces import Finite
+
+FORMAT = "tailproof-arms"
+VERSION = 1
+
+_PARTS: dict[str, type] = {
+    part.__name__: part
+    for part in (
+        kernels.SquaredExponential,
+        kernels.Matern,
+        kernels.Linear,
+        kernels.Precomputed,
+        kernels.Sum,
+        kernels.Product,
+        kernels.Scaled,
+        features.QuadratureFourier,
+        features.RandomFourier,
+        features.Exact,
+        features.Nystrom,
+        schedules.MomentBound,
+        schedules.Setting,
+        schedules.Theorem1,
+        schedules.Theorem3,
+        schedules.Theorem4,
+        schedules.AuthorsTGP,
+        schedules.AuthorsATA,
+        schedules.SubGaussian,
+        schedules.Own,
+    )
+}
+_POLICIES = {
+    policy.__name__: policy
+    for policy in (
+        policies.gp_ucb,
+        policies.tgp_ucb,
+        policies.ata_gp_ucb,
+        policies.moma_gp_ucb,
+    )
+}
+_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+
+
+def save(optimizer: ArmOptimizer, path: str | os.PathLike[str]) -> None:
+    """Write `optimizer` to `path`, all or nothing: an existing file is replaced at the end."""
+    arrays: dict[str, NDArray[Any]] = {}
+    recipe = optimizer.recipe
+    text = {
+        "format": FORMAT,
+        "version": VERSION,
+        "policy": recipe.policy,
+        "kernel": _encode("kernel", recipe.kernel, arrays),
+        "options": {name: _encode(name, value, arrays) for name, value in recipe.options.items()},
+        "labelled": recipe.space.labels is not None,
+        "start": _encode_random(optimizer._start),
+        "random": _encode_random(optimizer._rng.bit_generator.state),
+        "pending": optimizer.pending.tolist(),
+    }
+    labels = recipe.space.labels
+    arrays["arms"] = recipe.space.inputs if labels is None else np.array(labels)
+    history = optimizer.history
+    arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
+    for name, array in optimizer._posterior.state().items():
+        arrays[f"posterior.{name}"] = array
+    arrays["text"] = np.array(json.dumps(text))
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> ArmOptimizer:
+    """Read an optimizer that `save` wrote; it continues bit for bit.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, tailproof as tp
+    >>> opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.Own(2.0), seed=0)
+    >>> opt.tell([1.0], 3.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     opt.save(pathlib.Path(folder, "run.npz"))
+    ...     again = tp.load(pathlib.Path(folder, "run.npz"))
+    >>> bool(again.ask() == opt.ask())
+    True
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        text = json.loads(str(arrays.pop("text")))
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(
+            f"`path` must be a file written by save, but {path} is not: {error}."
+        ) from error
+    if text.get("format") != FORMAT or text.get("version") != VERSION:
+        raise ValueError(
+            f"`path` must be of format {FORMAT} version {VERSION}, but {path} is of "
+            f"{text.get('format')} version {text.get('version')}."
+        )
+    arms = arrays["arms"]
+    optimizer = _POLICIES[text["policy"]](
+        space=Finite(arms.tolist() if text["labelled"] else arms),
+        kernel=_decode("kernel", text["kernel"], arrays),
+        seed=_generator(text["start"]),
+        **{name: _decode(name, value, arrays) for name, value in text["options"].items()},
+    )
+    indices, payoffs = arrays["history.indices"], arrays["history.payoffs"]
+    optimizer._restore(
+        indices,
+        payoffs,
+        {
+            name.removeprefix("posterior."): array
+            for name, array in arrays.items()
+            if name.startswith("posterior.")
+        },
+        text["pending"],
+        _decode_random(text["random"]),
+    )
+    return optimizer
+
+
+def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Turn a part into JSON; arrays inside go to `arrays` under the part's name."""
+    if isinstance(value, np.ndarray):
+        arrays[f"part.{name}"] = value
+        return {"array": f"part.{name}"}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [_encode(f"{name}.{i}", one, arrays) for i, one in enumerate(value)]
+    if dataclasses.is_dataclass(value) and type(value).__name__ in _PARTS:
+        fields = {
+            field.name: _encode(f"{name}.{field.name}", getattr(value, field.name), arrays)
+            for field in dataclasses.fields(value)
+        }
+        return {"part": type(value).__name__, "fields": fields}
+    raise ValueError(
+        f"`{name}` must be made of tailproof's own parts and numbers to be saved, but got "
+        f"{value!r}."
+    )
+
+
+def _decode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(name, one, arrays) for one in value)
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    fields = {key: _decode(key, one, arrays) for key, one in value["fields"].items()}
+    return _PARTS[value["part"]](**fields)
+
+
+def _encode_random(state: Any) -> Any:
+    """Turn a bit generator's state into JSON; MT19937 and Philox hold arrays of integers."""
+    if isinstance(state, dict):
+        return {key: _encode_random(value) for key, value in state.items()}
+    if isinstance(state, np.ndarray):
+        return {"dtype": str(state.dtype), "values": state.tolist()}
+    if isinstance(state, np.generic):
+        return state.item()
+    return state
+
+
+def _decode_random(state: Any) -> Any:
+    if isinstance(state, dict):
+        if set(state) == {"dtype", "values"}:
+            return np.array(state["values"], dtype=state["dtype"])
+        return {key: _decode_random(value) for key, value in state.items()}
+    return state
+
+
+def _generator(state: Any) -> np.random.Generator:
+    name = state["bit_generator"]
+    if name not in _GENERATORS:
+        raise ValueError(f"`seed` must use one of {list(_GENERATORS)}, but the file has {name!r}.")
+    bits = getattr(np.random, name)()
+    bits.state = _decode_random(state)
+    return np.random.Generator(bits)
