@@ -96,8 +96,8 @@ class DirectionPosterior:
         return self._fresh_mean
 
     def variance(self) -> Array:
-        """Posterior variance of the arms (Alg. 2, line 7); k(x, x) before the first payoff."""
-        if self._count == 0:
+        """Posterior variance of the arms (Alg. 2, line 7); k(x, x) while nothing is known."""
+        if self._blank():
             return self._prior
         result: Array = np.maximum(self._ground.ridge * self.leverage, 0.0) + self._residual
         return result
@@ -113,7 +113,7 @@ class DirectionPosterior:
     def query(self, points: Array) -> tuple[Array, Array]:
         """Mean and variance at any points."""
         prior = self._ground.kernel.diagonal(points).astype(np.float64)
-        if self._count == 0:
+        if self._blank():
             return np.zeros(len(points)), prior
         ridge, copies = self._ground.ridge, self.embedding.copies
         sums = self._sums()
@@ -146,6 +146,10 @@ class DirectionPosterior:
         self.leverage = state["leverage"].copy()
         self.roots = 1.0 / np.sqrt(self._values)
         self._fresh_mean = None
+
+    def _blank(self) -> bool:
+        """Before the first payoff, or with an empty dictionary, where choice (i) would be 0."""
+        return self._count == 0 or len(self.embedding.directions) == 0
 
     def _missing(self, prior: Array, norms: Array) -> Array:
         """k(x, x) - |phi(x)|^2 under choice (ii), nothing under choice (i)."""

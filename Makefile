@@ -1,0 +1,45 @@
+# `make demo` and `make test` set up everything they need in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+# One thread a process: the matrices are small, and results must not depend on the cores.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint format bench clean
+
+.venv/base.stamp: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	touch $@
+
+.venv/test.stamp: .venv/base.stamp
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+.venv/lint.stamp: .venv/base.stamp
+	$(BIN)/python -m pip install --quiet --group lint
+	touch $@
+
+demo: .venv/base.stamp
+	$(BIN)/tailproof demo --out out/demo
+
+test: .venv/test.stamp
+	$(BIN)/python -m pytest -n auto
+
+lint: .venv/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/lint.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/test.stamp
+	$(BIN)/python benchmarks/rounds.py --out out/bench
+
+clean:
+	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

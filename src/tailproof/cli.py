@@ -1,0 +1,45 @@
+"""The command line: `tailproof COMMAND ...`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailproof import __version__
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from tailproof.experiments import demo
+
+    demo.main(arguments.out)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    result = argparse.ArgumentParser(
+        prog="tailproof",
+        description="Find the choice with the best mean payoff when payoffs are heavy-tailed.",
+    )
+    result.add_argument("--version", action="version", version=f"tailproof {__version__}")
+    commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    demo = commands.add_parser("demo", help="run a small heavy-tailed problem and draw it")
+    demo.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the picture")
+    demo.set_defaults(run=_demo)
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except (ValueError, OSError, ImportError) as error:
+        print(f"tailproof {arguments.command}: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Experiments: policies meet environments here, and nowhere else."""

@@ -1,0 +1,19 @@
+import os
+
+# One thread: the matrices are small, and results must not depend on how many cores there are.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print the coverage shares the tests measured, also where nothing failed."""
+    lines = [
+        f"{report.nodeid.split('::')[-1]}: {value:.1%} of runs covered"
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "coverage"
+    ]
+    if lines:
+        terminalreporter.section("confidence bands")
+        for line in sorted(lines):
+            terminalreporter.write_line(line)
