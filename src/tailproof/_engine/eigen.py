@@ -16,43 +16,68 @@ from numba import njit
 _EPS = np.finfo(np.float64).eps
 
 
+# Sums over the poles may be taken in any order: that lets them run on vector units, and rounding of
+# that size is what the rebuilt weights absorb.
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _poles_below(offsets, weights, x, start, stop):  # type: ignore[no-untyped-def]
+    """Sum and derivative of weights_i / (offsets_i - x) over start <= i < stop."""
+    value = 0.0
+    slope = 0.0
+    for i in range(start, stop):
+        inverse = 1.0 / (offsets[i] - x)
+        ratio = weights[i] * inverse
+        value += ratio
+        slope += ratio * inverse
+    return value, slope
+
+
+@njit(cache=True, error_model="numpy")
+def _two_pole_step(c, left, right, slope_left, slope_right, value):  # type: ignore[no-untyped-def]
+    """Step to the root of c + s_l / (left - h) + s_r / (right - h), which is `value` at h = 0."""
+    a = (left + right) * value - left * right * (slope_left + slope_right)
+    b = left * right * value
+    root = np.sqrt(max(a * a - 4.0 * b * c, 0.0))
+    if a <= 0.0:
+        return (a - root) / (2.0 * c) if c != 0.0 else np.inf
+    return 2.0 * b / (a + root)
+
+
 @njit(cache=True, error_model="numpy")
 def _secular_root(k, poles, weights, gaps):  # type: ignore[no-untyped-def]
     """Find the k-th root of 1 + sum_i weights_i / (poles_i - x); gaps_i becomes poles_i - x."""
     p = poles.size
     last = k == p - 1
-    total = weights.sum()
-    right = total if last else poles[k + 1] - poles[k]
+    width = weights.sum() if last else poles[k + 1] - poles[k]
     # Measure from the nearer pole, so that the small gap to it carries no cancellation.
     origin = k
-    low, high = 0.0, right
+    low, high = 0.0, width
+    x = 0.5 * width
+    for i in range(p):
+        gaps[i] = poles[i] - poles[k]
     if not last:
-        half = 0.5 * right
-        value = 1.0
-        for i in range(p):
-            value += weights[i] / ((poles[i] - poles[k]) - half)
+        psi, dpsi = _poles_below(gaps, weights, x, 0, k + 1)
+        phi, dphi = _poles_below(gaps, weights, x, k + 1, p)
+        value = 1.0 + psi + phi
+        # First guess: the two nearest poles as they are, the others constant.
+        rest = value + (weights[k] - weights[k + 1]) / x
+        guess = x + _two_pole_step(
+            rest, -x, x, weights[k] / (x * x), weights[k + 1] / (x * x), value
+        )
         if value >= 0.0:
-            high = half
+            high = x
+            x = guess if 0.0 < guess < high else 0.5 * high
         else:
             origin = k + 1
-            low, high = -half, 0.0
-    base = poles[origin]
-    x = 0.5 * (low + high)
+            low, high = -x, 0.0
+            guess -= width
+            x = guess if low < guess < 0.0 else 0.5 * low
+            for i in range(p):
+                gaps[i] = poles[i] - poles[k + 1]
     for _ in range(80):
-        psi = 0.0
-        dpsi = 0.0
-        for i in range(k + 1):
-            ratio = weights[i] / ((poles[i] - base) - x)
-            psi += ratio
-            dpsi += ratio / ((poles[i] - base) - x)
-        phi = 0.0
-        dphi = 0.0
-        for i in range(k + 1, p):
-            ratio = weights[i] / ((poles[i] - base) - x)
-            phi += ratio
-            dphi += ratio / ((poles[i] - base) - x)
+        psi, dpsi = _poles_below(gaps, weights, x, 0, k + 1)
+        phi, dphi = _poles_below(gaps, weights, x, k + 1, p)
         value = 1.0 + psi + phi
-        if abs(value) <= 4.0 * _EPS * (1.0 + abs(psi) + abs(phi)):
+        if abs(value) <= 8.0 * _EPS * (1.0 + abs(psi) + abs(phi)):
             break
         if value < 0.0:
             low = x
@@ -61,25 +86,19 @@ def _secular_root(k, poles, weights, gaps):  # type: ignore[no-untyped-def]
         if high - low <= 2.0 * _EPS * max(abs(low), abs(high)):
             break
         # Replace both sums by c + s / (pole - x) with the right value and slope, and solve that.
-        left_gap = (poles[k] - base) - x
+        left = gaps[k] - x
         if last:
-            c = 1.0 + psi - dpsi * left_gap
-            step = left_gap + dpsi * left_gap * left_gap / c if c > 0.0 else np.inf
+            c = 1.0 + psi - dpsi * left
+            step = left + dpsi * left * left / c if c > 0.0 else np.inf
         else:
-            right_gap = (poles[k + 1] - base) - x
-            c = value - dpsi * left_gap - dphi * right_gap
-            a = (left_gap + right_gap) * value - left_gap * right_gap * (dpsi + dphi)
-            b = left_gap * right_gap * value
-            root = np.sqrt(max(a * a - 4.0 * b * c, 0.0))
-            if a <= 0.0:
-                step = (a - root) / (2.0 * c) if c != 0.0 else np.inf
-            else:
-                step = 2.0 * b / (a + root)
+            right = gaps[k + 1] - x
+            c = value - dpsi * left - dphi * right
+            step = _two_pole_step(c, left, right, dpsi, dphi, value)
         new = x + step
         x = new if low < new < high else 0.5 * (low + high)
     for i in range(p):
-        gaps[i] = (poles[i] - base) - x
-    return base + x
+        gaps[i] -= x
+    return poles[origin] + x
 
 
 @njit(cache=True, error_model="numpy")
@@ -136,11 +155,11 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
     # The weights for which these roots are exact; vectors built from them are orthogonal.
     exact = np.ones(p)
     for k in range(p):
-        for i in range(p):
-            if i == k:
-                exact[i] *= -gaps[k, i]
-            else:
-                exact[i] *= gaps[k, i] / (poles[i] - poles[k])
+        for i in range(k):
+            exact[i] *= gaps[k, i] / (poles[i] - poles[k])
+        exact[k] *= -gaps[k, k]
+        for i in range(k + 1, p):
+            exact[i] *= gaps[k, i] / (poles[i] - poles[k])
     for i in range(p):
         exact[i] = np.copysign(np.sqrt(abs(exact[i])), z[active[i]])
     for k in range(p):

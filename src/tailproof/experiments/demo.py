@@ -27,6 +27,7 @@ KERNEL = tp.SquaredExponential(0.15)
 # E|y|^1.4 for y = f + t(1.5) with |f| <= 1 is about 6.6.
 MOMENT = tp.MomentBound(alpha=0.4, v=8.0)
 WIDTH = 0.03
+SHOWN = 4  # the trial whose bands are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +123,13 @@ def picture(results: dict[str, list[Run]], path: Path) -> None:
     left.set_title(f"{len(runs)} random functions, payoffs without a variance")
     left.legend()
     for axis, name in zip(right, ("GP-UCB", "ATA-GP-UCB"), strict=True):
-        one = results[name][0]
+        one = results[name][SHOWN]
         x = ARMS[:, 0]
         axis.fill_between(x, one.band.lower, one.band.upper, alpha=0.25, label="band")
         axis.plot(x, one.band.mean, label="estimated mean payoff")
         axis.plot(x, one.f, "k--", label="true mean payoff")
         axis.set(xlabel="arm", ylim=(-3.5, 3.5), title=f"{name} after {len(one.regret)} payoffs")
-    right[0].legend(loc="lower left")
+    right[0].legend(loc="upper right")
     figure.savefig(path, dpi=120)
     plt.close(figure)
 

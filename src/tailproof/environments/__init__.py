@@ -1,0 +1,59 @@
+"""Environments: laws of payoffs, random functions, the lower bound's instance, data sets.
+
+They know nothing of policies: an environment has means and draws payoffs, no more.
+"""
+
+from tailproof.environments._laws import PayoffLaw
+from tailproof.environments._tables import DataFileError
+from tailproof.environments.arms import ArmEnvironment, SyntheticArms
+from tailproof.environments.data import (
+    DataArms,
+    covariance_of_standardised,
+    load_claims,
+    load_latency,
+    load_light,
+    load_stocks,
+)
+from tailproof.environments.functions import RKHSFunction, ShiftedFunction, sample_rkhs_function
+from tailproof.environments.hard_instance import HardInstance
+from tailproof.environments.noise import (
+    AlphaStable,
+    CentredLogNormal,
+    CentredPareto,
+    Contamination,
+    Gaussian,
+    Spike,
+    StudentT,
+    SymmetricPareto,
+)
+from tailproof.environments.payoffs import MultiplicativeLogNormal, ParetoPayoff, TwoPoint
+from tailproof.environments.stand_in import load_stand_in_stocks
+
+__all__ = [
+    "AlphaStable",
+    "ArmEnvironment",
+    "CentredLogNormal",
+    "CentredPareto",
+    "Contamination",
+    "DataArms",
+    "DataFileError",
+    "Gaussian",
+    "HardInstance",
+    "MultiplicativeLogNormal",
+    "ParetoPayoff",
+    "PayoffLaw",
+    "RKHSFunction",
+    "ShiftedFunction",
+    "Spike",
+    "StudentT",
+    "SymmetricPareto",
+    "SyntheticArms",
+    "TwoPoint",
+    "covariance_of_standardised",
+    "load_claims",
+    "load_latency",
+    "load_light",
+    "load_stand_in_stocks",
+    "load_stocks",
+    "sample_rkhs_function",
+]

@@ -1,0 +1,374 @@
+"""Environments from data files: an arm's payoff is one of its recorded values, drawn uniformly.
+
+The files lie in a directory the user names and are never part of this package. Rows are drawn
+independently, as in the paper, although consecutive records may depend on each other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailproof import _checks
+from tailproof.environments._laws import Array, generator, moment_order
+from tailproof.environments._tables import Table, read_table
+from tailproof.environments.arms import arm_numbers
+
+Directory = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class DataArms:
+    """Arms with recorded payoffs; `sample` draws each arm's records uniformly, with replacement.
+
+    Attributes
+    ----------
+    name
+        What the data is.
+    labels
+        One name an arm, n of them.
+    values
+        Every payoff, arm after arm, (N,), in the units of the file (minus them for costs).
+    counts
+        Records of each arm, (n,), summing to N.
+    gram
+        Kernel matrix of the arms, (n, n), where the paper builds one from data, else None.
+    coordinates
+        Where the arms lie, scaled to the unit cube, (n, d), or None.
+    left_out
+        Records of the file that are not in `values`: missing cells, rows of too small arms.
+
+    Examples
+    --------
+    >>> arms = DataArms("prices", ("a", "b"), [1.0, 3.0, 10.0], [2, 1])
+    >>> arms.means, arms.max_abs_mean, round(arms.mean_square, 4)
+    (array([ 2., 10.]), 10.0, 36.6667)
+    >>> arms.sample([1, 1], np.random.default_rng(0))
+    array([10., 10.])
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    values: Array
+    counts: NDArray[np.intp]
+    gram: Array | None = None
+    coordinates: Array | None = None
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        values = _checks.payoffs("values", self.values)
+        counts = np.array(self.counts, dtype=np.intp)
+        if counts.ndim != 1 or counts.size == 0 or counts.min() < 1 or counts.sum() != values.size:
+            raise ValueError(
+                f"`counts` must be positive and sum to the {values.size} values, "
+                f"but got counts={self.counts!r}."
+            )
+        n = counts.size
+        if len(self.labels) != n:
+            raise ValueError(
+                f"`labels` must be one an arm, but got {len(self.labels)} for {n} arms."
+            )
+        gram = None if self.gram is None else _checks.finite_array("gram", self.gram, ndim=2)
+        places = self.coordinates
+        places = None if places is None else _checks.finite_array("coordinates", places, ndim=2)
+        if gram is not None and gram.shape != (n, n):
+            raise ValueError(f"`gram` must have shape {(n, n)}, but got {gram.shape}.")
+        if places is not None and len(places) != n:
+            raise ValueError(f"`coordinates` must have {n} rows, but got shape {places.shape}.")
+        for array in (values, counts, gram, places):
+            if array is not None:
+                array.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "gram", gram)
+        object.__setattr__(self, "coordinates", places)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.intp]:
+        return np.cumsum(self.counts) - self.counts
+
+    @cached_property
+    def means(self) -> Array:
+        """The objective f: each arm's mean payoff, (n,)."""
+        means: Array = np.add.reduceat(self.values, self._starts) / self.counts
+        means.flags.writeable = False
+        return means
+
+    @property
+    def mean_square(self) -> float:
+        """The paper's v at alpha = 1: the mean squared payoff over all records.
+
+        An average over arms, so single arms may exceed it; `moment_bound` is a bound for all.
+        """
+        return float(np.mean(np.square(self.values)))
+
+    @property
+    def max_abs_mean(self) -> float:
+        """The paper's B in these experiments: the largest |mean| of an arm, not an RKHS norm."""
+        return float(np.abs(self.means).max())
+
+    def moment_bound(self, alpha: float) -> float:
+        """Return max over arms of E|y|^(1+alpha), exact for the law `sample` draws from."""
+        powers = np.abs(self.values) ** moment_order(alpha)
+        return float(np.max(np.add.reduceat(powers, self._starts) / self.counts))
+
+    def values_of(self, arm: int) -> Array:
+        """Return one arm's recorded payoffs, in the order of the file."""
+        (number,) = arm_numbers([arm], self.counts.size)
+        start = int(self._starts[number])
+        return self.values[start : start + int(self.counts[number])]
+
+    def sample(self, arm_indices: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one recorded payoff for each arm number in `arm_indices` (k,); returns (k,)."""
+        arms = arm_numbers(arm_indices, self.counts.size)
+        rows = generator(rng).integers(self.counts[arms])
+        return self.values[self._starts[arms] + rows]
+
+
+def covariance_of_standardised(table: ArrayLike) -> Array:
+    """Return the covariance of a table's standardised columns, both with ddof 1.
+
+    The paper's data-driven kernel: `table` is (rows, n), the result (n, n) with unit diagonal.
+
+    Examples
+    --------
+    >>> covariance_of_standardised([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]])
+    array([[ 1. , -0.5],
+           [-0.5,  1. ]])
+    """
+    values = _checks.finite_array("table", table, ndim=2)
+    if len(values) < 2 or values.shape[1] == 0:
+        raise ValueError(
+            f"`table` must have two rows and one column, but got shape {values.shape}."
+        )
+    spread = values.std(axis=0, ddof=1)
+    if float(spread.min()) <= 0.0:
+        raise ValueError(
+            f"`table` must vary in every column, but column {int(spread.argmin())} is constant."
+        )
+    standard = (values - values.mean(axis=0)) / spread
+    covariance: Array = standard.T @ standard / (len(values) - 1)
+    return covariance
+
+
+def _gram(table: Table, names: Sequence[str], values: Array) -> Array:
+    if len(values) < 2:
+        table.fail("one row, of which no covariance can be taken")
+    constant = [
+        name for name, spread in zip(names, np.ptp(values, axis=0), strict=True) if not spread
+    ]
+    if constant:
+        table.fail(f"the same value in every row of column {constant[0]!r}")
+    return covariance_of_standardised(values)
+
+
+def unit_cube(points: Array) -> Array:
+    """Map each column of `points` (n, d) to [0, 1] by its own minimum and maximum."""
+    low, width = points.min(axis=0), np.ptp(points, axis=0)
+    return (points - low) / np.where(width > 0.0, width, 1.0)
+
+
+def price_arms(table: Table, name: str) -> DataArms:
+    """Build the stock experiment from a price table whose first column holds the dates."""
+    tickers = table.header[1:]
+    prices = table.numbers(tickers)
+    return DataArms(
+        name,
+        tickers,
+        prices.T.ravel(),
+        np.full(len(tickers), len(prices)),
+        gram=_gram(table, tickers, prices),
+    )
+
+
+def load_stocks(directory: Directory) -> DataArms:
+    r"""Load the stock experiment (section 6, Figure d) from `directory`/stocks.csv.
+
+    Reads a first column `Date` (its text is not interpreted) and one column of prices a ticker.
+    An arm is a ticker; its payoff the price, in USD, on a day drawn uniformly. `gram` is the
+    covariance of the standardised prices.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = "Date,A,B\n2020-01-01,1,5\n2020-01-02,3,4\n"
+    ...     _ = pathlib.Path(folder, "stocks.csv").write_text(text)
+    ...     arms = load_stocks(folder)
+    >>> arms.labels, arms.means
+    (('A', 'B'), array([2. , 4.5]))
+    """
+    table = read_table(
+        directory, "stocks.csv", "a first column 'Date' and a column of prices for each ticker"
+    )
+    if table.header[0] != "Date":
+        table.fail(f"the first column {table.header[0]!r}")
+    return price_arms(table, "stocks")
+
+
+def load_light(directory: Directory) -> DataArms:
+    r"""Load the light sensor experiment (section 6, Figure e) from three files in `directory`.
+
+    light_train.csv and light_test.csv have one column of readings for each sensor, under the
+    same names in the same order; light_coords.csv has the columns `sensor`, `x`, `y` and a row
+    for each sensor. An arm is a sensor; payoffs and f come from the test readings (raw counts),
+    `gram` is the covariance of the standardised train readings, and `coordinates` are the
+    positions, each axis scaled to [0, 1] on its own.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     here = pathlib.Path(folder)
+    ...     _ = (here / "light_train.csv").write_text("s1,s2\n1,5\n3,4\n")
+    ...     _ = (here / "light_test.csv").write_text("s1,s2\n7,9\n")
+    ...     _ = (here / "light_coords.csv").write_text("sensor,x,y\ns2,4,1\ns1,2,6\n")
+    ...     arms = load_light(folder)
+    >>> arms.means, arms.coordinates.tolist()
+    (array([7., 9.]), [[0.0, 1.0], [1.0, 0.0]])
+    """
+    readings = (
+        "a column of readings for each sensor, the same in light_train.csv and light_test.csv"
+    )
+    train = read_table(directory, "light_train.csv", readings)
+    test = read_table(directory, "light_test.csv", readings)
+    if test.header != train.header:
+        strangers = sorted(set(test.header) ^ set(train.header)) or ["another order"]
+        test.fail(f"columns that differ from those of {train.path.name}: {', '.join(strangers)}")
+    values = test.numbers(test.header)
+    return DataArms(
+        "light",
+        test.header,
+        values.T.ravel(),
+        np.full(len(test.header), len(values)),
+        gram=_gram(train, train.header, train.numbers(train.header)),
+        coordinates=unit_cube(_positions(directory, test.header)),
+    )
+
+
+def _positions(directory: Directory, sensors: Sequence[str]) -> Array:
+    table = read_table(
+        directory, "light_coords.csv", "the columns 'sensor', 'x', 'y' and one row for each sensor"
+    )
+    names = [name.strip() for name in table.column("sensor")]
+    places = table.numbers(("x", "y"))
+    for sensor in sensors:
+        if names.count(sensor) != 1:
+            table.fail(f"{names.count(sensor)} rows for the sensor {sensor!r}")
+    return places[[names.index(sensor) for sensor in sensors]]
+
+
+def load_latency(directory: Directory) -> DataArms:
+    r"""Load the latency environment from `directory`/latency.csv.
+
+    Reads one column of round-trip seconds for each destination, one row for each time slice. An
+    arm is a destination; its payoff is minus the seconds, because we maximise. Missing cells
+    (empty, NA or NaN) are left out of their arm and counted in `left_out`; an arm without any
+    record is an error. No `gram`: the paper has no kernel for these arms.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "latency.csv").write_text("n1,n2\n0.5,0.25\n1.5,\n")
+    ...     arms = load_latency(folder)
+    >>> arms.means, arms.left_out
+    (array([-1.  , -0.25]), 1)
+    """
+    table = read_table(
+        directory, "latency.csv", "a column of round-trip seconds, none negative, a destination"
+    )
+    seconds = table.numbers(table.header, allow_missing=True)
+    present = ~np.isnan(seconds)
+    for place, name in enumerate(table.header):
+        if not present[:, place].any():
+            table.fail(f"no value in column {name!r}")
+    if np.any(seconds < 0.0):
+        row, place = np.argwhere(seconds < 0.0)[0]
+        cell = f"{seconds[row, place]:g} in line {table.lines[row]}"
+        table.fail(f"{cell}, column {table.header[place]!r}")
+    return DataArms(
+        "latency",
+        table.header,
+        -seconds.T[present.T],
+        present.sum(axis=0),
+        left_out=int((~present).sum()),
+    )
+
+
+def load_claims(
+    directory: Directory, by: Literal["ageph", "postcode"] = "ageph", *, min_count: int = 30
+) -> DataArms:
+    r"""Load the motor claims environment from `directory`/claims.csv.
+
+    Reads the columns `average` (EUR a claim, not negative) and, by="ageph", the policyholder's
+    age in years, or, by="postcode", `postcode` with its `long` and `lat`. An arm is an age or a
+    postcode; its payoff is minus `average`, because we maximise: the best arm has the cheapest
+    claims. Every row counts once, whatever its number of claims.
+
+    Parameters
+    ----------
+    directory
+        Where claims.csv lies.
+    by
+        What makes an arm. `coordinates` are the ages scaled to [0, 1], (n, 1), or longitude and
+        latitude, each scaled to [0, 1] over the arms kept, (n, 2).
+    min_count
+        Arms with fewer rows are dropped, and their rows counted in `left_out`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = "average,ageph\n100,40\n300,40\n50,30\n"
+    ...     _ = pathlib.Path(folder, "claims.csv").write_text(text)
+    ...     arms = load_claims(folder, min_count=2)
+    >>> arms.labels, arms.means, arms.left_out
+    (('40',), array([-200.]), 1)
+    """
+    _checks.choice("by", by, ("ageph", "postcode"))
+    least = _checks.integer("min_count", min_count, low=1)
+    places = ("ageph",) if by == "ageph" else ("long", "lat")
+    wanted = ("average", *dict.fromkeys((by, *places)))
+    table = read_table(directory, "claims.csv", f"the columns {', '.join(map(repr, wanted))}")
+    average = table.numbers(("average",))[:, 0]
+    if average.min() < 0.0:
+        row = int(average.argmin())
+        table.fail(f"{average[row]:g} in line {table.lines[row]}, column 'average'")
+    names, where, arm = _groups(table, by, places)
+    counts = np.bincount(arm)
+    kept = counts >= least
+    if not kept.any():
+        table.fail(f"no {by} with min_count={least} rows; the largest has {int(counts.max())}")
+    order = np.argsort(arm, kind="stable")
+    payoffs = -average[order][kept[arm[order]]]
+    return DataArms(
+        f"claims by {by}",
+        tuple(name for name, keep in zip(names, kept, strict=True) if keep),
+        payoffs,
+        counts[kept],
+        coordinates=unit_cube(where[kept]),
+        left_out=average.size - payoffs.size,
+    )
+
+
+def _groups(
+    table: Table, by: str, places: Sequence[str]
+) -> tuple[list[str], Array, NDArray[np.intp]]:
+    """Names and positions of the distinct values of column `by`, and each row's group number."""
+    where = table.numbers(places)
+    numeric = by in places
+    keys = where[:, 0] if numeric else np.array([key.strip() for key in table.column(by)])
+    found, first, arm = np.unique(keys, return_index=True, return_inverse=True)
+    moved = np.flatnonzero((where != where[first][arm]).any(axis=1))
+    if moved.size:
+        row = int(moved[0])
+        table.fail(f"a second position for {by} {found[arm[row]]} in line {table.lines[row]}")
+    names = [f"{key:g}" if numeric else str(key) for key in found]
+    return names, where[first], arm

@@ -1,0 +1,389 @@
+"""Noise laws: payoffs y = f + eta with E[eta] = 0.
+
+Each law is a frozen description with two methods. `f_values` is (n,)::
+
+    sample(f_values, rng)    -> (n,)          payoffs with these means
+    moment_bound(alpha, f)   -> shape of f    an upper bound on E|y|^(1+alpha), 0 < alpha <= 1
+
+The moment is the raw one of section 2, which grows with |f|. Unless a class says otherwise the
+bound is exact at alpha = 1 and at f = 0, and an inequality in between
+(`_laws.shifted_moment_bound`); where the moment is infinite a ValueError says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import quad
+from scipy.special import beta as beta_function
+from scipy.special import gamma, gammaln, hyp1f1, hyp2f1
+
+from tailproof import _checks
+from tailproof.environments._laws import (
+    Array,
+    PayoffLaw,
+    above_one,
+    generator,
+    mean_values,
+    moment_order,
+    require_moment,
+    shifted_moment_bound,
+    shifts,
+    two_sided,
+)
+
+
+@dataclass(frozen=True)
+class StudentT:
+    """Student's t noise, `scale` times a t with `df` degrees of freedom (the paper: df = 3).
+
+    E|eta|^p = scale^p df^(p/2) G((p+1)/2) G((df-p)/2) / (sqrt(pi) G(df/2)), G the gamma
+    function, finite for p < df; at df = 3, scale = 1, alpha = 1 the bound is 3 + f^2.
+
+    Parameters
+    ----------
+    df
+        Degrees of freedom, above 1 (else there is no mean).
+    scale
+        Positive, in the units of the payoff.
+
+    Examples
+    --------
+    >>> float(StudentT(df=3.0).moment_bound(1.0, 2.0))
+    7.0
+    """
+
+    df: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "df", above_one("df", self.df))
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        return f + self.scale * generator(rng).standard_t(self.df, f.size)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < df."""
+        p = moment_order(alpha)
+        require_moment(p, "df", self.df)
+        if p == 2.0:
+            moment = self.scale**2 * self.df / (self.df - 2.0)
+        else:
+            log = gammaln((p + 1.0) / 2.0) + gammaln((self.df - p) / 2.0) - gammaln(self.df / 2.0)
+            moment = (self.scale * math.sqrt(self.df)) ** p * math.exp(log) / math.sqrt(math.pi)
+        return shifted_moment_bound(p, shifts(f), moment, symmetric=True)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal noise with standard deviation `scale`: the light-tailed comparison.
+
+    Examples
+    --------
+    >>> float(Gaussian(scale=2.0).moment_bound(1.0, 1.0).round(9))
+    5.0
+    """
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        return f + self.scale * generator(rng).standard_normal(f.size)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Return E|y|^(1+alpha), exact for every f (a confluent hypergeometric function)."""
+        p = moment_order(alpha)
+        centred = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
+        ratio = shifts(f) / self.scale
+        exact: Array = np.asarray(centred * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio))
+        return exact
+
+
+@dataclass(frozen=True)
+class SymmetricPareto:
+    """Pareto noise with a fair random sign: P(|eta| > x) = (scale / x)^shape for x >= scale.
+
+    E|eta|^p = shape scale^p / (shape - p), finite for p < shape.
+
+    Examples
+    --------
+    >>> float(SymmetricPareto(shape=3.0).moment_bound(1.0, 0.0).round(9))
+    3.0
+    """
+
+    shape: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", above_one("shape", self.shape))
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f, rng = mean_values(f_values), generator(rng)
+        sizes = self.scale * (1.0 + rng.pareto(self.shape, f.size))
+        return f + np.where(rng.random(f.size) < 0.5, sizes, -sizes)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < shape."""
+        p = moment_order(alpha)
+        require_moment(p, "shape", self.shape)
+        moment = self.shape * self.scale**p / (self.shape - p)
+        return shifted_moment_bound(p, shifts(f), moment, symmetric=True)
+
+
+@dataclass(frozen=True)
+class CentredPareto:
+    """One-sided Pareto noise minus its mean m = scale shape / (shape - 1).
+
+    The law of the size has P(X > x) = (scale / x)^shape for x >= scale, and eta = X - m. With
+    a = shape and B the beta function,
+    E|eta|^p = a m^p (1 - 1/a)^a [B(p+1, a-p) + a^-(p+1) / (p+1) 2F1(a+1, p+1; p+2; 1/a)]:
+    the first term from X above m, the second from X below it.
+
+    Examples
+    --------
+    >>> float(CentredPareto(shape=3.0).moment_bound(1.0, 0.0).round(9))
+    0.75
+    """
+
+    shape: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", above_one("shape", self.shape))
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+
+    @property
+    def centre(self) -> float:
+        """The mean of the uncentred law, subtracted from every draw."""
+        return self.scale * self.shape / (self.shape - 1.0)
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        sizes = self.scale * (1.0 + generator(rng).pareto(self.shape, f.size))
+        return f + (sizes - self.centre)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < shape."""
+        p, a = moment_order(alpha), self.shape
+        require_moment(p, "shape", a)
+        above = beta_function(p + 1.0, a - p)
+        below = a ** -(p + 1.0) / (p + 1.0) * hyp2f1(a + 1.0, p + 1.0, p + 2.0, 1.0 / a)
+        moment = a * self.centre**p * (1.0 - 1.0 / a) ** a * float(above + below)
+        return shifted_moment_bound(p, shifts(f), moment, symmetric=False)
+
+
+@dataclass(frozen=True)
+class AlphaStable:
+    """Stable noise with index `alpha` in (1, 2], skewness `beta` in [-1, 1] and mean zero.
+
+    Characteristic function exp(-|scale t|^alpha (1 - i beta sign(t) tan(pi alpha / 2))): in this
+    parametrisation the location is the mean. alpha = 2 is N(0, 2 scale^2); below 2 the moment of
+    order p is finite only for p < alpha, and with h = beta tan(pi alpha / 2)
+    E|eta|^p = scale^p G(1 - p/alpha) / (G(1-p) cos(pi p / 2))
+    (1 + h^2)^(p / (2 alpha)) cos((p / alpha) arctan h), G the gamma function.
+
+    Examples
+    --------
+    >>> float(AlphaStable(alpha=2.0).moment_bound(1.0, 3.0).round(9))
+    11.0
+    """
+
+    alpha: float
+    beta: float = 0.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        index, skew = _checks.number("alpha", self.alpha), _checks.number("beta", self.beta)
+        if not 1.0 < index <= 2.0:
+            raise ValueError(f"`1 < alpha <= 2` must hold, but got alpha={self.alpha!r}.")
+        if not -1.0 <= skew <= 1.0:
+            raise ValueError(f"`-1 <= beta <= 1` must hold, but got beta={self.beta!r}.")
+        object.__setattr__(self, "alpha", index)
+        object.__setattr__(self, "beta", skew)
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+
+    def _skew(self) -> float:
+        # At alpha = 2 skewness drops out of the law; the tangent is zero but for rounding.
+        return 0.0 if self.alpha == 2.0 else self.beta * math.tan(math.pi * self.alpha / 2.0)
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,) by Chambers, Mallows and Stuck."""
+        f, rng = mean_values(f_values), generator(rng)
+        angle = rng.uniform(-math.pi / 2.0, math.pi / 2.0, f.size)
+        wait = rng.standard_exponential(f.size)
+        a, h = self.alpha, self._skew()
+        turned = a * (angle + math.atan(h) / a)
+        # Both cosines are positive but for rounding at the ends of the interval.
+        tiny = np.finfo(np.float64).tiny
+        cosine = np.maximum(np.cos(angle), tiny)
+        other = np.maximum(np.cos(angle - turned), tiny)
+        draws = np.sin(turned) / cosine ** (1.0 / a) * (wait / other) ** ((a - 1.0) / a)
+        return f + self.scale * (1.0 + h * h) ** (0.5 / a) * draws
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha); exact at f = 0 (everywhere for the Gaussian case).
+
+        `alpha` is the moment order minus one and must satisfy 1 + alpha < self.alpha, unless
+        the law is Gaussian (self.alpha = 2).
+        """
+        p, a, h = moment_order(alpha), self.alpha, self._skew()
+        if a == 2.0:
+            return Gaussian(self.scale * math.sqrt(2.0)).moment_bound(alpha, f)
+        require_moment(p, "self.alpha", a)
+        head = gamma(1.0 - p / a) / (gamma(1.0 - p) * math.cos(math.pi * p / 2.0))
+        tilt = (1.0 + h * h) ** (p / (2.0 * a)) * math.cos(p / a * math.atan(h))
+        return shifted_moment_bound(
+            p, shifts(f), self.scale**p * float(head) * tilt, symmetric=self.beta == 0.0
+        )
+
+
+@dataclass(frozen=True)
+class CentredLogNormal:
+    """Log-normal noise minus its mean: eta = scale (exp(sigma Z) - exp(sigma^2 / 2)), Z ~ N(0, 1).
+
+    Every moment is finite, yet the tail is heavier than any exponential. E|eta|^p is closed at
+    p = 2 and comes from numerical integration (relative error below 1e-9) otherwise.
+
+    Examples
+    --------
+    >>> float(CentredLogNormal(sigma=1.0).moment_bound(1.0, 0.0).round(4))
+    4.6708
+    """
+
+    sigma: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", _checks.positive("sigma", self.sigma))
+        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        draws = np.exp(self.sigma * generator(rng).standard_normal(f.size))
+        return f + self.scale * (draws - math.exp(self.sigma**2 / 2.0))
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0."""
+        p = moment_order(alpha)
+        if p == 2.0:
+            moment = math.exp(self.sigma**2) * math.expm1(self.sigma**2)
+        else:
+            moment = math.exp(p * self.sigma**2 / 2.0) * _relative_moment(p, self.sigma)
+        return shifted_moment_bound(p, shifts(f), self.scale**p * moment, symmetric=False)
+
+
+def _relative_moment(p: float, sigma: float) -> float:
+    """E|exp(sigma Z - sigma^2 / 2) - 1|^p, Z standard normal, by quadrature.
+
+    The integrand has a kink at z = sigma / 2 and lives within some ten units of [0, p sigma].
+    """
+
+    def integrand(z: float) -> float:
+        x = sigma * z - sigma**2 / 2.0
+        if x == 0.0:
+            return 0.0
+        # In logarithms: for a large sigma the power alone would overflow.
+        log_size = x if x > 50.0 else math.log(abs(math.expm1(x)))
+        return math.exp(p * log_size - z * z / 2.0)
+
+    ends = (-12.0, 0.0, sigma / 2.0, p * sigma, p * sigma + 12.0)
+    total = sum(quad(integrand, *piece, epsabs=0.0, epsrel=1e-10)[0] for piece in pairwise(ends))
+    return float(total) / math.sqrt(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """Another noise law, its draw replaced with probability `share` by +size or -size.
+
+    Examples
+    --------
+    >>> law = Contamination(Gaussian(1.0), share=0.1, size=10.0)
+    >>> float(law.moment_bound(1.0, 0.0).round(9))
+    10.9
+    """
+
+    base: PayoffLaw
+    share: float
+    size: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, PayoffLaw) or isinstance(self.base, Spike):
+            raise ValueError(
+                f"`base` must be a noise law that does not depend on the arm, "
+                f"but got base={self.base!r}."
+            )
+        share = _checks.in_unit_interval("share", self.share, closed_above=False)
+        object.__setattr__(self, "share", share)
+        object.__setattr__(self, "size", _checks.positive("size", self.size))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f, rng = mean_values(f_values), generator(rng)
+        payoffs = self.base.sample(f, rng)
+        outlying = rng.random(f.size) < self.share
+        signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
+        return np.where(outlying, f + self.size * signs, payoffs)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Mix the base's bound with the outlier's exact moment; exact where the base's is."""
+        values = shifts(f)
+        outlier = two_sided(moment_order(alpha), values, self.size)
+        return (1.0 - self.share) * self.base.moment_bound(alpha, values) + self.share * outlier
+
+
+@dataclass(frozen=True)
+class Spike:
+    """Noise of +size or -size, equally likely, at one arm and none elsewhere (Figure f: size 10).
+
+    The law depends on the arm and not on the mean alone, so `sample` asks for the arms.
+
+    Parameters
+    ----------
+    arm
+        The number of the noisy arm, from 0.
+    size
+        Positive, in the units of the payoff.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Spike(arm=1).sample([0.5, 0.5], rng, arms=[0, 2])
+    array([0.5, 0.5])
+    """
+
+    arm: int
+    size: float = 10.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arm", _checks.integer("arm", self.arm, low=0))
+        object.__setattr__(self, "size", _checks.positive("size", self.size))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,), the i-th at arm `arms[i]` (n,)."""
+        f, rng = mean_values(f_values), generator(rng)
+        numbers = np.asarray(arms)
+        if numbers.shape != f.shape:
+            raise ValueError(
+                f"`arms` must have one entry a mean, but got shapes {numbers.shape} and {f.shape}."
+            )
+        signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
+        return f + np.where(numbers == self.arm, self.size * signs, 0.0)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """E|y|^(1+alpha) at the noisy arm, exact there and above |f|^(1+alpha) elsewhere."""
+        return two_sided(moment_order(alpha), shifts(f), self.size)

@@ -1,0 +1,165 @@
+"""Payoff laws that depend on f as a whole, not as f plus noise.
+
+Same two methods as the noise laws (`tailproof.environments.noise`): `sample(f_values, rng)` and
+`moment_bound(alpha, f)`; here every moment is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailproof import _checks
+from tailproof.environments._laws import (
+    Array,
+    above_one,
+    generator,
+    mean_values,
+    moment_order,
+    require_moment,
+    shifts,
+)
+
+# Means computed by quadrature may pass 2 gap by a few units of rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class ParetoPayoff:
+    """Pareto payoffs with mean f > 0: scale f (shape - 1) / shape, which is f / 2 at shape 2.
+
+    P(y > x) = (s / x)^shape for x >= s = f (shape - 1) / shape (section 6, Figure b, shape 2).
+    E y^p = shape s^p / (shape - p) for p < shape; at shape 2 this is
+    f^(1+alpha) / (2^alpha (1 - alpha)).
+
+    Examples
+    --------
+    >>> law = ParetoPayoff()
+    >>> float(law.moment_bound(0.9, 1.0).round(4)), round(1 / (2**0.9 * 0.1), 4)
+    (5.3589, 5.3589)
+    """
+
+    shape: float = 2.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", above_one("shape", self.shape))
+
+    def _scale(self, f: Array) -> Array:
+        if f.size and float(f.min()) <= 0.0:
+            raise ValueError(f"`f > 0` must hold for Pareto payoffs, but got f={float(f.min())!r}.")
+        return f * ((self.shape - 1.0) / self.shape)
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,), all positive; returns (n,)."""
+        scale = self._scale(mean_values(f_values))
+        return scale * (1.0 + generator(rng).pareto(self.shape, scale.size))
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Return E|y|^(1+alpha), exact. Needs 1 + alpha < shape and f > 0."""
+        p = moment_order(alpha)
+        require_moment(p, "shape", self.shape)
+        exact: Array = np.asarray(self.shape * self._scale(shifts(f)) ** p / (self.shape - p))
+        return exact
+
+
+@dataclass(frozen=True)
+class MultiplicativeLogNormal:
+    """Payoffs y = f exp(sigma Z - sigma^2 / 2), Z standard normal: mean f, of any sign.
+
+    E|y|^p = |f|^p exp(sigma^2 p (p - 1) / 2).
+
+    Examples
+    --------
+    >>> float(MultiplicativeLogNormal(sigma=1.0).moment_bound(1.0, -2.0).round(4))
+    10.8731
+    """
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", _checks.positive("sigma", self.sigma))
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        draws = self.sigma * generator(rng).standard_normal(f.size) - self.sigma**2 / 2.0
+        payoffs: Array = f * np.exp(draws)
+        return payoffs
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Return E|y|^(1+alpha), exact."""
+        p = moment_order(alpha)
+        growth = math.exp(self.sigma**2 * p * (p - 1.0) / 2.0)
+        exact: Array = np.asarray(growth * np.abs(shifts(f)) ** p)
+        return exact
+
+
+@dataclass(frozen=True)
+class TwoPoint:
+    """The lower bound's payoffs (Appendix C): a rare jump of fixed size, else nothing.
+
+    y = sign(f) (v / (2 gap))^(1/alpha) with probability (2 gap / v)^(1/alpha) |f|, else 0, for
+    means |f| <= 2 gap. Then E[y] = f and E|y|^(1+alpha) = v |f| / (2 gap) <= v.
+
+    Parameters
+    ----------
+    alpha
+        Moment order minus one, in (0, 1].
+    v
+        Bound on E|y|^(1+alpha), positive.
+    gap
+        The paper's Delta, positive and at most v^(1/(1+alpha)) / 2, else the probabilities
+        pass one.
+
+    Examples
+    --------
+    >>> law = TwoPoint(alpha=1.0, v=4.0, gap=0.5)
+    >>> law.jump, float(law.probability(0.5)), float(law.moment_bound(1.0, 1.0))
+    (4.0, 0.125, 4.0)
+    """
+
+    alpha: float
+    v: float
+    gap: float
+
+    def __post_init__(self) -> None:
+        alpha = _checks.in_unit_interval("alpha", self.alpha, closed_above=True)
+        v, gap = _checks.positive("v", self.v), _checks.positive("gap", self.gap)
+        largest = v ** (1.0 / (1.0 + alpha)) / 2.0
+        if gap > largest * (1.0 + ROUNDING):
+            raise ValueError(
+                f"`gap <= v^(1/(1+alpha)) / 2` must hold, but got gap={gap:g}, "
+                f"v^(1/(1+alpha)) / 2 = {largest:g}."
+            )
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "v", v)
+        object.__setattr__(self, "gap", gap)
+
+    @property
+    def jump(self) -> float:
+        """The size of a payoff that is not zero, (v / (2 gap))^(1/alpha)."""
+        return float((self.v / (2.0 * self.gap)) ** (1.0 / self.alpha))
+
+    def probability(self, f: ArrayLike) -> Array:
+        """Return the probability of a jump at mean `f`, |f| / jump; the shape of `f`."""
+        values = shifts(f)
+        size = np.abs(values)
+        if size.size and float(size.max()) > 2.0 * self.gap * (1.0 + ROUNDING):
+            raise ValueError(
+                f"`|f| <= 2 gap` must hold, but got |f|={float(size.max()):g}, gap={self.gap:g}."
+            )
+        return np.minimum(size / self.jump, 1.0)
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        jumps = generator(rng).random(f.size) < self.probability(f)
+        return np.where(jumps, np.sign(f) * self.jump, 0.0)
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Return E|y|^(1+alpha), exact at every order, the law's own or another."""
+        p = moment_order(alpha)
+        return self.probability(f) * self.jump**p
