@@ -46,19 +46,10 @@ class DirectionPosterior:
         self._fresh_mean: Array | None = None
         self.embed(embedding)
 
-    @property
-    def directions(self) -> int:
-        """Number of features."""
-        return self.embedding.size
-
-    @property
-    def log_det(self) -> float:
-        """ln |I + K_t / ridge| of the approximate kernel."""
-        return float(np.log(self._values / self._ground.ridge).sum())
-
     def embed(self, embedding: Embedding) -> None:
         """Change over to another embedding of the same arms."""
         self.embedding = embedding
+        self.directions = embedding.size
         self._residual = self._missing(self._prior, embedding.squared_norms())
         self._estimator.embedding_changed(embedding)
         self._refresh()
@@ -80,7 +71,7 @@ class DirectionPosterior:
         if self._count % REFRESH == 0:
             self._refresh()
             return
-        eigen.absorb(
+        self.log_det += eigen.absorb(
             self._values,
             self.roots,
             self.vectors,
@@ -132,7 +123,12 @@ class DirectionPosterior:
 
     def state(self) -> dict[str, Array]:
         """Arrays that, given the history, continue bit for bit."""
-        own = {"values": self._values, "vectors": self.vectors, "leverage": self.leverage}
+        own = {
+            "values": self._values,
+            "vectors": self.vectors,
+            "leverage": self.leverage,
+            "log_det": np.array(self.log_det),
+        }
         return own | self._estimator.state()
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
@@ -144,6 +140,7 @@ class DirectionPosterior:
         self._values = state["values"].copy()
         self.vectors = state["vectors"].copy()
         self.leverage = state["leverage"].copy()
+        self.log_det = float(state["log_det"])
         self.roots = 1.0 / np.sqrt(self._values)
         self._fresh_mean = None
 
@@ -165,8 +162,11 @@ class DirectionPosterior:
 
     def _weights(self, sums: Array) -> Array:
         """H^(-1/2) W^T r_hat: the mean's coordinates."""
-        turned = self.embedding.directions.T @ (self.embedding.copies * sums)
-        result: Array = ((self.vectors @ turned) * self.roots) @ self.vectors
+        if len(sums) == 0:
+            return np.zeros(self.embedding.coordinates.shape[1])
+        result: Array = eigen.mean_weights(
+            self.embedding.directions, self.embedding.copies, sums, self.roots, self.vectors
+        )
         return result
 
     def _refresh(self) -> None:
@@ -176,6 +176,7 @@ class DirectionPosterior:
         inner[np.diag_indices_from(inner)] += self._ground.ridge
         values, columns = np.linalg.eigh(inner)
         self._values = np.maximum(values, self._ground.ridge)
+        self.log_det = float(np.log(self._values / self._ground.ridge).sum())
         self.vectors = np.ascontiguousarray(columns.T)
         self.roots = 1.0 / np.sqrt(self._values)
         half = (a @ columns) * self.roots

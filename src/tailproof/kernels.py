@@ -127,7 +127,7 @@ class Matern(_Arithmetic):
     >>> import numpy as np
     >>> k = Matern(nu=2.5, lengthscale=0.2)
     >>> k.matrix(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(4)
-    array([[1.    , 0.524 ]])
+    array([[1.   , 0.524]])
     """
 
     nu: float

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from tailproof import _checks
@@ -58,12 +59,12 @@ class MomentBound:
         object.__setattr__(self, "alpha", alpha)
         object.__setattr__(self, "v", _checks.positive("v", self.v))
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """v^(1/(1+alpha)), in units of payoff."""
         return float(self.v ** (1.0 / (1.0 + self.alpha)))
 
-    @property
+    @cached_property
     def growth(self) -> float:
         """(1 - alpha) / (2 (1 + alpha)), the exponent of t in Theorems 3 and 4."""
         return (1.0 - self.alpha) / (2.0 * (1.0 + self.alpha))

@@ -198,7 +198,10 @@ def solved_column(roots, vectors, coordinates, j):  # type: ignore[no-untyped-de
 
 @njit(cache=True, error_model="numpy")
 def absorb(values, roots, vectors, leverage, coordinates, j):  # type: ignore[no-untyped-def]
-    """Let V = A^T N A + ridge and the leverages a^T V^(-1) a follow one more payoff at arm j."""
+    """Let V = A^T N A + ridge and the leverages a^T V^(-1) a follow one more payoff at arm j.
+
+    Return ln(1 + leverage_j), by which ln |V| grows.
+    """
     column = solved_column(roots, vectors, coordinates, j)
     gain = 1.0 / (1.0 + column[j])
     for i in range(leverage.size):
@@ -206,3 +209,11 @@ def absorb(values, roots, vectors, leverage, coordinates, j):  # type: ignore[no
     add_outer(values, vectors, coordinates[j])
     for k in range(values.size):
         roots[k] = 1.0 / np.sqrt(values[k])
+    return np.log1p(column[j])
+
+
+@njit(cache=True, error_model="numpy")
+def mean_weights(directions, copies, sums, roots, vectors):  # type: ignore[no-untyped-def]
+    """Return V^(-1/2) W^T r_hat, the coordinates of the mean (Alg. 2, line 6)."""
+    turned = np.dot(copies * sums, directions)
+    return np.dot(np.dot(vectors, turned) * roots, vectors)
