@@ -55,7 +55,7 @@ def imported_rooms(path):
             rooms |= {name if name in ROOMS else "__init__" for name in names}
         elif isinstance(node, ast.Import):
             rooms |= {
-                (alias.name.split(".") + ["__init__"])[1]
+                [*alias.name.split("."), "__init__"][1]
                 for alias in node.names
                 if alias.name.split(".")[0] == "tailproof"
             }

@@ -27,7 +27,7 @@ def random_arms(rng):
 @properties
 @given(seed=seeds, ridge=ridges)
 def test_sum_of_predictive_variances_is_bounded_by_the_information_gain(seed, ridge):
-    """Lemma 5: sum_s sigma_{s-1}^2(x_s) <= (1 + lambda) ln|I + K_t / lambda|."""
+    """Sum of predictive variances and MIG: sum_s sigma_{s-1}^2(x_s) <= (1 + lambda) ln|I + K_t / lambda|."""
     rng = np.random.default_rng(seed)
     arms = random_arms(rng)
     opt = tp.gp_ucb(tp.Finite(arms), tp.SquaredExponential(0.3), tp.Own(3.0), ridge=ridge)
@@ -46,7 +46,7 @@ def test_sum_of_predictive_variances_is_bounded_by_the_information_gain(seed, ri
 @properties
 @given(seed=seeds, ridge=ridges, alpha=st.floats(0.01, 1.0))
 def test_direction_rows_have_the_norm_the_truncation_bound_uses(seed, ridge, alpha):
-    """Lemma 8: rows u_i of V^(-1/2) Phi^T have |u_i|_p <= t^((2-p)/(2p)), p = 1 + alpha <= 2.
+    """Appendix D.1: rows u_i of V^(-1/2) Phi^T have |u_i|_p <= t^((2-p)/(2p)), p = 1 + alpha <= 2.
 
     (The paper states it for every p >= 1; for p > 2 a unit vector contradicts it.)
     """
@@ -86,7 +86,7 @@ def nystrom_posterior(arms, kernel, ridge, dictionary, played):
 @properties
 @given(seed=seeds, ridge=ridges)
 def test_nystrom_variance_is_that_of_the_projected_features(seed, ridge):
-    """Lemma 13: sigma~^2(x) = lambda |phi(x)|^2 in the norm of (P V P-form)^-1."""
+    """Variance under projection: sigma~^2(x) = lambda |phi(x)|^2 in the norm of V_hat^-1."""
     rng = np.random.default_rng(seed)
     arms, kernel = random_arms(rng), tp.Matern(0.5, 0.4)
     played = rng.integers(len(arms), size=40)
@@ -104,7 +104,7 @@ def test_nystrom_variance_is_that_of_the_projected_features(seed, ridge):
 @properties
 @given(seed=seeds, ridge=ridges)
 def test_an_accurate_dictionary_sandwiches_the_variance(seed, ridge):
-    """Lemma 14: (1-eps)/(1+eps) sigma^2 <= sigma~^2 <= (1+eps)/(1-eps) sigma^2."""
+    """(1-eps)/(1+eps) sigma^2 <= sigma~^2 <= (1+eps)/(1-eps) sigma^2 for accurate dictionaries."""
     rng = np.random.default_rng(seed)
     arms, kernel = random_arms(rng), tp.Matern(1.5, 0.5)
     played = rng.integers(len(arms), size=40)
@@ -144,10 +144,11 @@ def theory_nystrom(seed, ridge, accuracy, horizon, oversampling=None):
 
 @pytest.mark.parametrize("ridge", [1.0, 3.0])
 def test_theorem_4_dictionaries_are_accurate_and_small_enough(ridge):
-    """Lemma 12 on sampled rounds of 20 runs: size bound, and the variance sandwich, always.
+    """Properties of the dictionary, in 20 runs: the size bound every round, the sandwich at the end.
 
     Each run may fail with probability delta = 0.1; with the theorem's q none is expected to, since
-    q is about ten times what these runs need.
+    q is about ten times what these runs need. The paper prints 1 + 1/lambda in the size bound, right
+    for draws with q sigma^2/lambda; Algorithm 3 draws with q sigma^2, for which it is 1 + lambda.
     """
     accuracy, horizon = 0.6, 150
     rho = (1 + accuracy) / (1 - accuracy)
@@ -161,7 +162,7 @@ def test_theorem_4_dictionaries_are_accurate_and_small_enough(ridge):
             opt.tell_index(arm, 0.0)
             exact.tell_index(arm, 0.0)
             gain = exact._posterior.log_det / 2  # at most gamma_t, so the bound is the stricter
-            assert opt._posterior.directions <= 6 * rho * (1 + 1 / ridge) * q * gain
+            assert opt._posterior.directions <= 6 * rho * (1 + ridge) * q * gain
         ratio = opt.predict().std ** 2 / exact.predict().std ** 2
         assert 1 / rho <= ratio.min()
         assert ratio.max() <= rho

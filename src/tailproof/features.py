@@ -131,7 +131,7 @@ class QuadratureFourier:
         return np.repeat(phi(X), copies.astype(int), axis=1)
 
     def error_bound(self, kernel: Kernel, X: Array) -> float:
-        """Uniform bound on |k(x, y) - phi(x) . phi(y)| over the box around `X` (Lemma 12).
+        """Uniform bound on |k(x, y) - phi(x) . phi(y)| over the box around `X` ("QFF error").
 
         d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes on [0, 1]^d. On another box the lengthscale
         is taken relative to its longest side in lengthscales, which can only enlarge the bound.

@@ -87,7 +87,7 @@ def gp_ucb(
         missing += g.width_hypotheses(common["width_multiplier"])
         if schedule.ridge != common["ridge"]:
             missing.append("the schedule was made for another ridge.")
-        statement = g.band_statement("Lemmas 6 and 7", schedule.failure_probability, None)
+        statement = g.band_statement("the self-normalised inequality of appendix B", schedule.failure_probability, None)
         guarantee = g.Guarantee(not missing, statement, tuple(missing))
     else:
         guarantee = g.no_guarantee("the width is one's own.")

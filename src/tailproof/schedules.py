@@ -133,7 +133,7 @@ class Theorem3:
     beta_{t+1} = B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(2mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
 
     m is the number of directions truncated in. The paper's text puts nodes^d there although its
-    map has 2 nodes^d features; the union bound of Lemma 9 runs over all of them.
+    map has 2 nodes^d features; the union bound of appendix D.1 runs over all of them.
     """
 
     setting: Setting
@@ -245,7 +245,7 @@ def authors_oversampling(setting: Setting, accuracy: float) -> float:
 
 @dataclass(frozen=True)
 class SubGaussian:
-    """GP-UCB under R-sub-Gaussian noise (Lemma 6 with the bias of Lemma 7); no truncation.
+    """GP-UCB under R-sub-Gaussian noise (appendix B, before truncation enters).
 
     beta_{t+1} = B + R/sqrt(lambda) sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
     """
