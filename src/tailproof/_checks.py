@@ -14,16 +14,22 @@ LARGEST_PAYOFF = 1e300
 
 
 def number(name: str, value: Any) -> float:
-    """Return `value` as a finite float."""
-    if isinstance(value, (str, bytes)):
-        raise ValueError(f"`{name}` must be a finite number, but got {name}={value!r}.")
+    """Return `value` as a finite float; text, booleans and complex numbers are none."""
+    wrong = f"`{name}` must be a finite number, but got {name}={_shown(value)}."
+    if isinstance(value, (str, bytes, bool, np.bool_)) or np.iscomplexobj(value):
+        raise ValueError(wrong)
     try:
         result = float(value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"`{name}` must be a finite number, but got {name}={value!r}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(wrong) from error
     if not math.isfinite(result):
         raise ValueError(f"`{name}` must be finite, but got {name}={value!r}.")
     return result
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def positive(name: str, value: Any) -> float:
@@ -45,11 +51,14 @@ def in_unit_interval(name: str, value: Any, *, closed_above: bool) -> float:
 
 def integer(name: str, value: Any, *, low: int) -> int:
     """Return `value` as an int of at least `low`."""
+    wrong = f"`{name}` must be an integer, but got {name}={_shown(value)}."
+    if isinstance(value, (bool, np.bool_)):
+        raise ValueError(wrong)
     try:
         result = operator.index(value)
     except TypeError as error:
-        raise ValueError(f"`{name}` must be an integer, but got {name}={value!r}.") from error
-    if isinstance(value, (bool, np.bool_)) or result < low:
+        raise ValueError(wrong) from error
+    if result < low:
         raise ValueError(f"`{name} >= {low}` must hold, but got {name}={value!r}.")
     return result
 
@@ -61,12 +70,23 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     return value
 
 
+def instance(name: str, value: Any, kind: type, example: str) -> None:
+    """Raise unless `value` has what the protocol `kind` asks for, and is an object, not a class."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise ValueError(f"`{name}` must be {example}, but got {name}={_shown(value)}.")
+
+
+def index(name: str, value: Any, count: int) -> int:
+    """Return `value` as an int in 0 .. count - 1."""
+    result = integer(name, value, low=0)
+    if result >= count:
+        raise ValueError(f"`0 <= {name} < {count}` must hold, but got {name}={value!r}.")
+    return result
+
+
 def finite_array(name: str, value: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
     """Return `value` as a new C-contiguous float64 array of `ndim` axes, every entry finite."""
-    try:
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"`{name}` must be an array of numbers, but got {value!r}.") from error
+    array = _numbers(name, value)
     if array.ndim != ndim:
         raise ValueError(
             f"`{name}` must have {ndim} dimension(s), but got an array of shape {array.shape}."
@@ -81,9 +101,27 @@ def finite_array(name: str, value: ArrayLike, *, ndim: int) -> NDArray[np.float6
     return array
 
 
+def _numbers(name: str, value: Any) -> NDArray[np.float64]:
+    """Return `value` as a new float64 array; entries that are no numbers are refused."""
+    wrong = f"`{name}` must be an array of numbers, but got {_shown(value)}."
+    if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
+        raise ValueError(f"`{name}` must have no masked entries, but got {_shown(value)}.")
+    try:
+        raw = np.asarray(value)
+    except (TypeError, ValueError, OverflowError) as error:  # ragged, mostly
+        raise ValueError(wrong) from error
+    if raw.dtype.kind == "O":  # integers beyond 64 bits, None, dates, text among numbers
+        entries = [number(name, one) for one in raw.ravel()]
+        return np.array(entries, dtype=np.float64).reshape(raw.shape)
+    if raw.dtype.kind not in "iuf":
+        raise ValueError(wrong)
+    return np.array(raw, dtype=np.float64, order="C")
+
+
 def payoffs(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return payoffs as a 1-D float64 array, each finite and of at most 1e300."""
-    array = finite_array(name, np.atleast_1d(np.asarray(value, dtype=object)), ndim=1)
+    array = _numbers(name, value)
+    array = finite_array(name, array.reshape(1) if array.ndim == 0 else array, ndim=1)
     if array.size and float(np.abs(array).max()) > LARGEST_PAYOFF:
         raise ValueError(
             f"`|{name}| <= {LARGEST_PAYOFF:g}` must hold, but got {array[np.abs(array).argmax()]}."

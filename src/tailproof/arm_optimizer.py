@@ -173,11 +173,18 @@ class ArmOptimizer:
                 raise _unknown_index(index, len(self.space))
             if not abs(y) <= _checks.LARGEST_PAYOFF:
                 _checks.payoffs("y", y)
-            self._add(index, y)
+            self._posterior.add((index,), (y,))
+            self._history.append(index, y)
+            self._counts[index] += 1
+            self._settle(index)
             return
-        arms = np.atleast_1d(np.asarray(index))
+        wrong = f"`index` must be one or a row of integers, but got {index!r}."
+        try:
+            arms = np.atleast_1d(np.asarray(index))
+        except ValueError as error:
+            raise ValueError(wrong) from error
         if arms.ndim != 1 or (arms.size and arms.dtype.kind not in "iu"):
-            raise ValueError(f"`index` must be one or a row of integers, but got {index!r}.")
+            raise ValueError(wrong)
         outside = (arms < 0) | (arms >= len(self.space))
         if outside.any():
             raise _unknown_index(int(arms[outside][0]), len(self.space))
@@ -192,14 +199,12 @@ class ArmOptimizer:
                 f"`y` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
                 f"{len(arms)} arms."
             )
-        for arm, payoff in zip(arms.tolist(), payoffs.tolist(), strict=True):
-            self._add(arm, payoff)
-
-    def _add(self, arm: int, payoff: float) -> None:
-        self._history.append(arm, payoff)
-        self._counts[arm] += 1
-        self._posterior.add(arm, payoff)
-        self._settle(arm)
+        numbers = arms.tolist()
+        self._posterior.add(numbers, payoffs.tolist())
+        self._history.extend(arms, payoffs)
+        self._counts += np.bincount(arms, minlength=len(self.space))
+        for arm in numbers if self._pending else ():
+            self._settle(arm)
 
     def _settle(self, arm: int) -> None:
         if self._pending:
@@ -283,6 +288,11 @@ class ArmOptimizer:
         random: Mapping[str, Any],
     ) -> None:
         """Take up where a saved optimizer of the same recipe stopped."""
+        payoffs = _checks.payoffs("payoffs", payoffs)
+        if indices.dtype != np.int64 or indices.shape != payoffs.shape:
+            raise ValueError("`indices` must be integers, one a payoff, but are not.")
+        for arm in (*pending, *([int(indices.min()), int(indices.max())] if len(indices) else ())):
+            _checks.index("index", arm, len(self.space))
         self._history.extend(indices, payoffs)
         self._counts = np.bincount(indices, minlength=len(self.space))
         self._posterior.restore(posterior, indices, payoffs)

@@ -8,7 +8,7 @@ ridge a^T H^(-1) a, to which choice (ii) adds k(x, x) - |phi(x)|^2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from tailproof._engine import eigen
 from tailproof.estimators import DirectionEstimator
 from tailproof.features import Embedding, Nystrom, nystrom_embedding
 from tailproof.kernels import Kernel
-from tailproof.posterior import REFRESH
+from tailproof.posterior import REFRESH, taken
 from tailproof.spans import kernel_coordinates
 
 Array = NDArray[np.float64]
@@ -44,6 +44,9 @@ class DirectionPosterior:
         self._count = 0
         self._counts = np.zeros(len(ground.X))
         self._fresh_mean: Array | None = None
+        self._values: Array  # eigenvalues of H
+        self.vectors: Array
+        self.leverage: Array
         self.embed(embedding)
 
     def embed(self, embedding: Embedding) -> None:
@@ -54,10 +57,11 @@ class DirectionPosterior:
         self._estimator.embedding_changed(embedding)
         self._refresh()
 
-    def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff."""
-        self.count(arm, payoff)
-        self.follow(arm)
+    def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
+        """Take in payoffs in order."""
+        for arm, payoff in zip(arms, payoffs, strict=True):
+            self.count(arm, payoff)
+            self.follow(arm)
 
     def count(self, arm: int, payoff: float) -> None:
         """Take in one payoff but leave V to a following `follow` or `embed`."""
@@ -96,6 +100,8 @@ class DirectionPosterior:
     def covariance(self, arm: int) -> Array:
         """Posterior covariance of the arms with one arm."""
         ground, a = self._ground, self.embedding.coordinates
+        if self._blank():
+            return ground.kernel.matrix(ground.X, ground.X[arm : arm + 1])[:, 0]
         result: Array = ground.ridge * eigen.solved_column(self.roots, self.vectors, a, arm)
         if ground.with_residual:
             result += ground.kernel.matrix(ground.X, ground.X[arm : arm + 1])[:, 0] - a @ a[arm]
@@ -137,10 +143,10 @@ class DirectionPosterior:
         self._estimator.restore(state)
         self._count = len(arms)
         self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
-        self._values = state["values"].copy()
-        self.vectors = state["vectors"].copy()
-        self.leverage = state["leverage"].copy()
-        self.log_det = float(state["log_det"])
+        self._values = taken(state, "values", self._values.shape)
+        self.vectors = taken(state, "vectors", self.vectors.shape)
+        self.leverage = taken(state, "leverage", self.leverage.shape)
+        self.log_det = float(taken(state, "log_det", ()))
         self.roots = 1.0 / np.sqrt(self._values)
         self._fresh_mean = None
 
@@ -225,8 +231,12 @@ class NystromPosterior:
         """ln |I + K_t / ridge| of the approximate kernel."""
         return self._inner.log_det
 
-    def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff and redraw the dictionary."""
+    def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
+        """Take in payoffs in order, and redraw the dictionary after each."""
+        for arm, payoff in zip(arms, payoffs, strict=True):
+            self._add(arm, payoff)
+
+    def _add(self, arm: int, payoff: float) -> None:
         variance = self._inner.variance()  # of the round before, as Algorithm 3 is given it
         self._inner.count(arm, payoff)
         self._counts[arm] += 1.0

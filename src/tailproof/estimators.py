@@ -174,7 +174,12 @@ class MedianOfMeans:
     def restore(self, state: dict[str, Array]) -> None:
         """Take back the sums in coordinates."""
         held = state.get("by_coordinate")
-        self._by_coordinate = None if held is None else held.copy()
+        if held is not None and self._coordinates is not None:
+            shape = (self._coordinates.shape[1], self.most)
+            if held.shape != shape:
+                raise ValueError(f"`by_coordinate` must be of shape {shape}, but is {held.shape}.")
+            held = held.copy()
+        self._by_coordinate = held
 
     def embedding_changed(self, embedding: Embedding) -> None:
         """Take over new coordinates; the sums in them are made when next needed."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,10 +137,10 @@ class QuadratureFourier:
         is taken relative to its longest side in lengthscales, which can only enlarge the bound.
         """
         d = X.shape[1]
-        scale = self._relative_lengthscale(kernel, X)
-        if math.isinf(scale):
+        longest = self._longest_side(kernel, X)
+        if longest == 0.0:
             return 0.0
-        log_bound = self.nodes * (1.0 - math.log(4.0 * self.nodes * scale * scale))
+        log_bound = self.nodes * (1.0 - math.log(4.0 * self.nodes) + 2.0 * math.log(longest))
         log_bound += math.log(d) + (d - 1) * math.log(2.0) - 0.5 * math.log(2.0)
         return math.exp(min(log_bound, 700.0))
 
@@ -153,28 +153,27 @@ class QuadratureFourier:
         phi, copies = self._explicit(kernel, X)
         return _embed_explicit(phi, copies, X)
 
-    def _relative_lengthscale(self, kernel: Kernel, X: Array) -> float:
+    def _longest_side(self, kernel: Kernel, X: Array) -> float:
+        """Longest side of the box around the arms, in lengthscales: the 1/l of the paper's cube."""
         if not isinstance(kernel, SquaredExponential):
             raise ValueError(
                 "`kernel` must be SquaredExponential for QuadratureFourier features (Theorem 3 "
                 f"knows no other), but got {kernel!r}."
             )
-        longest = float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
-        return 1.0 / longest if longest > 0.0 else math.inf
+        return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
     def _explicit(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
         """Return the distinct features as a function, and how often each occurs."""
-        scale = self._relative_lengthscale(kernel, X)
+        longest = self._longest_side(kernel, X)
         assert isinstance(kernel, SquaredExponential)
-        if self.nodes <= 1.0 / scale**2:
+        if self.nodes <= longest * longest:
             raise ValueError(
                 f"`nodes > 1 / l^2` must hold for the quadrature to converge, but got nodes="
-                f"{self.nodes} with l={scale:.4g} relative to the arms' range; take at least "
-                f"{math.floor(1.0 / scale**2) + 1} nodes or use Nystrom features."
+                f"{self.nodes} with 1 / l^2 = {longest * longest:.4g}, l relative to the arms' "
+                "range; take more nodes or use Nystrom features."
             )
         d = X.shape[1]
-        entries = len(X) * 2.0 * float(self.nodes) ** d
-        if entries > LARGEST_FEATURE_MATRIX:
+        if d * math.log(self.nodes) > math.log(LARGEST_FEATURE_MATRIX / (2.0 * len(X))):
             raise ValueError(
                 f"`2 * nodes^d * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the features "
                 f"in memory, but got nodes={self.nodes}, d={d}, arms={len(X)}; use Nystrom "
@@ -275,7 +274,8 @@ class Exact:
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the map to the arms `X` (n, d)."""
         psi = kernel_coordinates(kernel, X, self.tolerance)
-        inverse = psi / np.einsum("ij,ij->j", psi, psi)
+        lengths = np.einsum("ij,ij->j", psi, psi)
+        inverse = psi / np.where(lengths > 0.0, lengths, 1.0)
 
         def query(points: Array) -> tuple[Array, Array | None]:
             return kernel.matrix(points, X) @ inverse, None
@@ -360,11 +360,9 @@ def _no_features(arms: int, size: int) -> Embedding:
     return Embedding(np.zeros((arms, 1)), np.zeros((size, 1)), np.ones(size), query)
 
 
-def check_features(features: Any) -> FeatureMap | Nystrom:
+def check_features(features: FeatureMap | Nystrom) -> FeatureMap | Nystrom:
     """Return `features` if it is a feature map."""
-    if isinstance(features, Nystrom | FeatureMap):
-        return features
-    raise ValueError(
-        "`features` must be a feature map such as QuadratureFourier(nodes=32), Nystrom() or "
-        f"Exact(), but got {features!r}."
-    )
+    if not isinstance(features, Nystrom):
+        example = "a feature map such as QuadratureFourier(nodes=32), Nystrom() or Exact()"
+        _checks.instance("features", features, FeatureMap, example)
+    return features

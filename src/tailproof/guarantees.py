@@ -116,8 +116,8 @@ def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
 def _exact_hypotheses(
     embedding: Embedding, kernel: Kernel, X: Array, setting: Setting
 ) -> list[str]:
-    # The bias term B (1 + |Phi_t (I - P)| / sqrt(ridge)) of Theorem 4's proof is at most 2 B while the
-    # part left out of the features adds up to at most the ridge.
+    # The bias term B (1 + |Phi_t (I - P)| / sqrt(ridge)) of Theorem 4's proof is at most 2 B while
+    # the part left out of the features adds up to at most the ridge.
     residual = float(np.max(kernel.diagonal(X) - embedding.squared_norms()))
     if residual * setting.horizon > setting.ridge:
         return [

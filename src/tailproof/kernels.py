@@ -55,12 +55,12 @@ class _Arithmetic:
 
 
 def _lengthscale(value: float | Sequence[float]) -> float | tuple[float, ...]:
-    if np.ndim(value) == 0:
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes):
         return _checks.positive("lengthscale", value)
-    scales = tuple(_checks.positive("lengthscale", one) for one in np.asarray(value).tolist())
-    if not scales:
+    if len(value) == 0:
         raise ValueError("`lengthscale` must hold at least one number, but got an empty sequence.")
-    return scales
+    scales = _checks.finite_array("lengthscale", value, ndim=1)
+    return tuple(_checks.positive("lengthscale", one) for one in scales.tolist())
 
 
 def scaled_inputs(X: Array, lengthscale: float | tuple[float, ...]) -> Array:
@@ -149,21 +149,52 @@ class Matern(_Arithmetic):
 
 def matern_of_distance(r: Array, nu: float) -> Array:
     """Matern correlation at scaled distances `r >= 0` of any shape."""
-    z = math.sqrt(2.0 * nu) * r
+    # Beyond this distance every Matern kernel is zero; infinities would turn into NaN.
+    z = math.sqrt(2.0 * nu) * np.minimum(r, 1e12)
     if nu == 0.5:
         return np.exp(-z)
     if nu == 1.5:
         return (1.0 + z) * np.exp(-z)
     if nu == 2.5:
         return (1.0 + z + z * z / 3.0) * np.exp(-z)
+    if nu > LARGE_ORDER:
+        return np.exp(_log_smooth_matern(z, nu))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_bessel = np.log(kve(nu, z)) - z
         k = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(z) + log_bessel)
-    # K_nu overflows as z -> 0, exactly where k has reached 1 to rounding or its first Taylor term.
-    near = ~np.isfinite(log_bessel) & (z < max(1.0, nu))
-    taylor = 1.0 - z**2 / (4.0 * (nu - 1.0)) if nu > 1.0 else np.ones_like(z)
+        # K_nu overflows as z -> 0, where one Taylor term is all that is left to rounding.
+        near = ~np.isfinite(log_bessel) & (z < 1.0)
+        taylor = 1.0 - z**2 / (4.0 * (nu - 1.0)) if nu > 1.0 else np.ones_like(z)
     k = np.where(near, taylor, k)
     return np.clip(np.nan_to_num(k, nan=0.0), 0.0, 1.0)
+
+
+# Above this order scipy's K_nu overflows at distances that matter; the expansion below is good
+# to about 1e-10 there.
+LARGE_ORDER = 50.0
+
+
+def _log_smooth_matern(z: Array, nu: float) -> Array:
+    """ln k for large nu, from the uniform expansion of K_nu (DLMF 10.41.4), k(0) = 1.
+
+    The large terms cancel by hand: nu (ln(1 + h/2) - h) with h = sqrt(1 + z^2/nu^2) - 1.
+    """
+    x2 = (z / nu) ** 2
+    root = np.sqrt(1.0 + x2)
+    h = x2 / (1.0 + root)
+    series = _bessel_series(1.0 / root, nu) - _bessel_series(np.ones(1), nu)
+    return nu * (np.log1p(h / 2.0) - h) - 0.5 * np.log(root) + series
+
+
+def _bessel_series(p: Array, nu: float) -> Array:
+    """ln(1 - u_1/nu + u_2/nu^2 - u_3/nu^3 + u_4/nu^4), u_k the polynomials of DLMF 10.41.10."""
+    q = p * p
+    u1 = p * (3.0 - 5.0 * q) / 24.0
+    u2 = q * (81.0 - q * (462.0 - 385.0 * q)) / 1152.0
+    u3 = p * q * (30375.0 - q * (369603.0 - q * (765765.0 - 425425.0 * q))) / 414720.0
+    last = 349922430.0 - q * (446185740.0 - 185910725.0 * q)
+    u4 = q * q * (4465125.0 - q * (94121676.0 - q * last)) / 39813120.0
+    return np.log1p(-u1 / nu + u2 / nu**2 - u3 / nu**3 + u4 / nu**4)
 
 
 @dataclass(frozen=True)
@@ -248,21 +279,20 @@ class Precomputed(_Arithmetic):
 
     def _arms(self, X: ArrayLike) -> NDArray[np.intp]:
         column = np.asarray(X)
-        arms = column[:, 0].astype(np.intp)
         n = len(self.gram)
-        bad = column.shape[1] != 1 or (arms != column[:, 0]) | (arms < 0) | (arms >= n)
+        first = column[:, 0]
+        bad = ~((first >= 0) & (first < n) & (first == np.floor(first)))
+        bad |= column.shape[1] != 1
         if np.any(bad):
             raise ValueError(
                 f"`points` of a Precomputed kernel must be arm numbers 0 .. {n - 1} in one column, "
                 f"but got {column[np.argmax(bad)].tolist()}; use Finite(labels)."
             )
-        return arms
+        return first.astype(np.intp)
 
 
-def _kernel(name: str, value: object) -> Kernel:
-    if not isinstance(value, Kernel):
-        raise ValueError(f"`{name}` must be a kernel, but got {value!r}.")
-    return value
+def _kernel(name: str, value: object) -> None:
+    _checks.instance(name, value, Kernel, "a kernel such as SquaredExponential(0.2)")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from tailproof.schedules import (
     AuthorsATA,
     AuthorsTGP,
     MomentBound,
+    Own,
     Schedule,
     Setting,
     SubGaussian,
@@ -75,10 +76,11 @@ def gp_ucb(
     array([1.])
     """
     common = _common(space, kernel, ridge, width_multiplier)
-    if not isinstance(schedule, Schedule):
+    check_schedule(schedule, ())
+    if isinstance(schedule, Own) and schedule.levels != math.inf:
         raise ValueError(
-            "`schedule` must be SubGaussian(...), Own(...) or have the methods truncation and "
-            f"width, but got schedule={schedule!r}."
+            "`schedule` must not truncate in gp_ucb, but got "
+            f"Own(levels={schedule.levels!r}); use tgp_ucb."
         )
     posterior = RidgePosterior(kernel, space.inputs, common["ridge"], lambda t: math.inf)
     if isinstance(schedule, SubGaussian):
@@ -87,12 +89,14 @@ def gp_ucb(
         missing += g.width_hypotheses(common["width_multiplier"])
         if schedule.ridge != common["ridge"]:
             missing.append("the schedule was made for another ridge.")
-        statement = g.band_statement("the self-normalised inequality of appendix B", schedule.failure_probability, None)
+        statement = g.band_statement(
+            "the self-normalised inequality of appendix B", schedule.failure_probability, None
+        )
         guarantee = g.Guarantee(not missing, statement, tuple(missing))
     else:
         guarantee = g.no_guarantee("the width is one's own.")
     recipe = Recipe("gp_ucb", space, kernel, common | {"schedule": schedule})
-    return _optimizer(recipe, posterior, schedule, guarantee, np.random.default_rng(seed))
+    return _optimizer(recipe, posterior, schedule, guarantee, _generator(seed))
 
 
 def tgp_ucb(
@@ -142,13 +146,8 @@ def tgp_ucb(
     0.0
     """
     schedule = check_schedule(schedule, ("theory", "authors"))
-    options = _common(space, kernel, ridge, width_multiplier) | {
-        "schedule": schedule,
-        "moment": moment,
-        "norm_bound": norm_bound,
-        "horizon": horizon,
-        "failure_probability": failure_probability,
-    }
+    options = _common(space, kernel, ridge, width_multiplier)
+    options |= _known(moment, norm_bound, horizon, failure_probability) | {"schedule": schedule}
     chosen: Schedule
     if isinstance(schedule, str):
         setting = _setting(options)
@@ -168,7 +167,7 @@ def tgp_ucb(
     else:
         guarantee = _unproven(schedule)
     recipe = Recipe("tgp_ucb", space, kernel, options)
-    return _optimizer(recipe, posterior, chosen, guarantee, np.random.default_rng(seed))
+    return _optimizer(recipe, posterior, chosen, guarantee, _generator(seed))
 
 
 def ata_gp_ucb(
@@ -229,12 +228,9 @@ def ata_gp_ucb(
     >>> opt.predict(arms).mean.shape
     (100,)
     """
-    options = _common(space, kernel, ridge, width_multiplier) | {
+    options = _common(space, kernel, ridge, width_multiplier)
+    options |= _known(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
-        "moment": moment,
-        "norm_bound": norm_bound,
-        "horizon": horizon,
-        "failure_probability": failure_probability,
         "schedule": check_schedule(schedule, ("theory", "authors")),
         "variance": variance,
     }
@@ -282,14 +278,9 @@ def moma_gp_ucb(
     >>> opt.recommend().point
     array([1.])
     """
-    options = _common(space, kernel, ridge, width_multiplier) | {
+    options = _common(space, kernel, ridge, width_multiplier)
+    options |= _known(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
-        "moment": moment,
-        "norm_bound": norm_bound,
-        "horizon": _checks.integer("horizon", horizon, low=1),
-        "failure_probability": _checks.in_unit_interval(
-            "failure_probability", failure_probability, closed_above=True
-        ),
         "schedule": check_schedule(schedule, ("heuristic", "authors")),
         "variance": variance,
         "groups": None if groups is None else _checks.integer("groups", groups, low=1),
@@ -301,17 +292,50 @@ def _common(space: Finite, kernel: Kernel, ridge: float, width_multiplier: float
     """Check what all policies share, and return the options among it."""
     if not isinstance(space, Finite):
         raise ValueError(f"`space` must be Finite(arms), but got space={space!r}.")
-    if not isinstance(kernel, Kernel):
+    _checks.instance("kernel", kernel, Kernel, "a kernel such as SquaredExponential(0.2)")
+    with np.errstate(over="ignore"):
+        largest = float(np.max(kernel.diagonal(space.inputs)))
+    if not math.isfinite(largest):
+        raise ValueError(f"`kernel` must be finite on the arms, but k(x, x) reaches {largest}.")
+    ridge = _checks.positive("ridge", ridge)
+    if ridge < 5e-16 * largest:
         raise ValueError(
-            f"`kernel` must be a kernel such as SquaredExponential(0.2), but got kernel={kernel!r}."
+            f"`ridge >= 5e-16 * k(x, x)` must hold to be felt in double precision, but got "
+            f"ridge={ridge!r} with k(x, x) up to {largest:g}."
         )
-    diagonal = kernel.diagonal(space.inputs)
-    if not np.isfinite(diagonal).all():
-        raise ValueError("`kernel` must be finite on the arms, but k(x, x) is not.")
     return {
-        "ridge": _checks.positive("ridge", ridge),
+        "ridge": ridge,
         "width_multiplier": _checks.positive("width_multiplier", width_multiplier),
     }
+
+
+def _known(
+    moment: MomentBound | None,
+    norm_bound: float | None,
+    horizon: int,
+    failure_probability: float,
+) -> dict[str, Any]:
+    """Check what the user claims to know, also where the schedule makes no use of it."""
+    if moment is not None:
+        _checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
+    return {
+        "moment": moment,
+        "norm_bound": None if norm_bound is None else _checks.positive("norm_bound", norm_bound),
+        "horizon": _checks.integer("horizon", horizon, low=1),
+        "failure_probability": _checks.in_unit_interval(
+            "failure_probability", failure_probability, closed_above=True
+        ),
+    }
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "`seed` must be an integer of at least 0, a SeedSequence or a Generator, but got "
+            f"seed={seed!r}."
+        ) from error
 
 
 def _setting(options: dict[str, Any]) -> Setting:
@@ -333,7 +357,7 @@ def _direction_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
     """Build ATA-GP-UCB or MoMA-GP-UCB."""
     options, kernel, X = recipe.options, recipe.kernel, recipe.space.inputs
     features, schedule = options["features"], options["schedule"]
-    rng = np.random.default_rng(seed)
+    rng = _generator(seed)
     start = rng.bit_generator.state
     setting = _setting(options) if isinstance(schedule, str) else None
     chosen = schedule if setting is None else _direction_schedule(schedule, features, setting)

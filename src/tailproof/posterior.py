@@ -8,7 +8,7 @@ state is made anew from the counts, so that rounding cannot pile up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,8 +36,8 @@ class Posterior(Protocol):
         """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
         ...
 
-    def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff."""
+    def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
+        """Take in payoffs in order; on an error nothing has been taken in."""
         ...
 
     def mean(self) -> Array:
@@ -65,6 +65,14 @@ class Posterior(Protocol):
         ...
 
 
+def taken(state: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
+    """Return a copy of one array of a saved state, which must be of this shape and finite."""
+    array = state[name]
+    if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"`{name}` must be finite float64 of shape {shape}, but is not.")
+    return array.copy()
+
+
 class RidgePosterior:
     """Exact kernel ridge regression on payoffs truncated once (Algorithm 1, slip 1 corrected).
 
@@ -90,12 +98,19 @@ class RidgePosterior:
         self._count = 0
         self._counts = np.zeros(n)
         self._sums = np.zeros(n)  # of the payoffs as truncated
+        self._core: Array  # covariance of the arms, or inverse in their coordinates
+        self._leverage: Array
         self._refresh()
 
-    def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff, set to zero if |y_t| > b_t."""
+    def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
+        """Take in payoffs in order, each set to zero if |y_t| > b_t (Alg. 1)."""
+        # A level of one's own may fail: all are worked out before anything changes.
+        levels = [self._level(self._count + 1 + i) for i in range(len(arms))]
+        for arm, payoff, level in zip(arms, payoffs, levels, strict=True):
+            self._add(arm, payoff if abs(payoff) <= level else 0.0)
+
+    def _add(self, arm: int, kept: float) -> None:
         self._count += 1
-        kept = payoff if abs(payoff) <= self._level(self._count) else 0.0
         self._counts[arm] += 1.0
         self._sums[arm] += kept
         if self._dense:
@@ -146,21 +161,19 @@ class RidgePosterior:
             "core": self._core,
             "mean": self._mean,
             "leverage": self._leverage,
-            "counts": self._counts,
             "sums": self._sums,
             "log_det": np.array(self.log_det),
-            "count": np.array(float(self._count)),
         }
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Take back what `state` gave."""
-        self._core = state["core"].copy()
-        self._mean = state["mean"].copy()
-        self._leverage = state["leverage"].copy()
-        self._counts = state["counts"].copy()
-        self._sums = state["sums"].copy()
-        self.log_det = float(state["log_det"])
-        self._count = int(state["count"])
+        self._count = len(arms)
+        self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
+        self._core = taken(state, "core", self._core.shape)
+        self._mean = taken(state, "mean", self._mean.shape)
+        self._leverage = taken(state, "leverage", self._leverage.shape)
+        self._sums = taken(state, "sums", self._sums.shape)
+        self.log_det = float(taken(state, "log_det", ()))
 
     def _refresh(self) -> None:
         """Make the state anew from counts and sums."""

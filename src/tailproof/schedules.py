@@ -81,10 +81,7 @@ class Setting:
     horizon: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.moment, MomentBound):
-            raise ValueError(
-                f"`moment` must be a MomentBound(alpha, v), but got moment={self.moment!r}."
-            )
+        _checks.instance("moment", self.moment, MomentBound, "a MomentBound(alpha, v)")
         _checks.positive("norm_bound", self.norm_bound)
         _checks.positive("ridge", self.ridge)
         _checks.in_unit_interval("failure_probability", self.failure_probability, closed_above=True)
@@ -296,34 +293,34 @@ class Own:
     levels: float | Callable[[int], float] = math.inf
 
     def __post_init__(self) -> None:
-        if not callable(self.widths) and _checks.number("widths", self.widths) < 0.0:
-            raise ValueError(f"`widths >= 0` must hold, but got widths={self.widths!r}.")
-        if not callable(self.levels) and not float(self.levels) >= 0.0:
-            raise ValueError(f"`levels >= 0` must hold, but got levels={self.levels!r}.")
+        if not callable(self.widths):
+            _non_negative("widths", self.widths)
+        if not callable(self.levels) and self.levels != math.inf:
+            _non_negative("levels", self.levels)
 
     def truncation(self, t: int, m: int) -> float:
         """Return b_t."""
-        return _non_negative("levels", self.levels, t)
+        level = self.levels(t) if callable(self.levels) else self.levels
+        return level if level == math.inf else _non_negative(f"levels({t})", level)
 
     def width(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
-        return _non_negative("widths", self.widths, t + 1)
+        width = self.widths(t + 1) if callable(self.widths) else self.widths
+        return _non_negative(f"widths({t + 1})", width)
 
 
-def _non_negative(name: str, rule: float | Callable[[int], float], t: int) -> float:
-    value = float(rule(t)) if callable(rule) else float(rule)
-    if not value >= 0.0:
-        raise ValueError(f"`{name}({t}) >= 0` must hold, but got {value!r}.")
-    return value
+def _non_negative(name: str, value: Any) -> float:
+    result = _checks.number(name, value)
+    if result < 0.0:
+        raise ValueError(f"`{name} >= 0` must hold, but got {value!r}.")
+    return result
 
 
 def check_schedule(value: Any, names: tuple[str, ...]) -> str | Schedule:
-    """Return one of the schedule's names, or a schedule."""
-    if isinstance(value, str):
+    """Return one of the schedules' names, or a schedule."""
+    if isinstance(value, str) and names:
         return _checks.choice("schedule", value, names)
-    if isinstance(value, Schedule):
-        return value
-    raise ValueError(
-        f"`schedule` must be one of {list(names)} or have the methods truncation and width, "
-        f"but got schedule={value!r}."
-    )
+    example = f"one of {list(names)}, or Own(...)" if names else "SubGaussian(...) or Own(...)"
+    _checks.instance("schedule", value, Schedule, example)
+    schedule: Schedule = value
+    return schedule

@@ -39,20 +39,20 @@ class Finite:
     """
 
     def __init__(self, arms: ArrayLike | Sequence[Hashable]) -> None:
-        raw = np.asarray(arms)
+        try:
+            raw = np.asarray(arms)
+        except ValueError as error:
+            raise ValueError(f"`arms` must be coordinates or labels, but got {arms!r}.") from error
         if raw.size == 0:
             raise ValueError(f"`arms` must hold at least one arm, but got shape {raw.shape}.")
-        self.labels: tuple[str | int, ...] | None
-        if raw.ndim == 1 and raw.dtype.kind in "iuUS":
-            labels = tuple(one.decode() if isinstance(one, bytes) else one for one in raw.tolist())
-            self._index: dict[Any, int] = {label: i for i, label in enumerate(labels)}
-            if len(self._index) < len(labels):
-                twice = next(one for i, one in enumerate(labels) if self._index[one] != i)
-                raise ValueError(f"`arms` as labels must be distinct, but got {twice!r} twice.")
-            self.labels = labels
-            self.inputs = np.arange(len(labels), dtype=np.float64)[:, None]
+        self.labels: tuple[str | int, ...] | None = None
+        self._index: dict[Any, int]
+        if raw.ndim == 1 and raw.dtype.kind in "iuU":
+            # From the arms as given: numpy would turn 1 into "1" beside text.
+            self.labels = _checked_labels(arms.tolist() if isinstance(arms, np.ndarray) else arms)
+            self._index = {label: i for i, label in enumerate(self.labels)}
+            self.inputs = np.arange(len(self.labels), dtype=np.float64)[:, None]
         elif raw.ndim == 2:
-            self.labels = None
             # Adding 0.0 turns -0.0 into 0.0, so that equal coordinates have equal bytes.
             self.inputs = _checks.finite_array("arms", raw, ndim=2) + 0.0
             # Of arms that coincide the first stands for all: reversed, so that it wins.
@@ -79,44 +79,54 @@ class Finite:
 
     def point(self, index: int) -> Array | str | int:
         """Return the arm's coordinates, as a new (d,) array, or its label."""
+        index = _checks.index("index", index, len(self))
         if self.labels is not None:
             return self.labels[index]
         return np.array(self.inputs[index])
 
     def index(self, arm: Any) -> int:
-        """Return the number of an arm given by its coordinates or label."""
-        return int(self.indices([arm] if self.labels is not None else np.atleast_2d(arm))[0])
+        """Return the number of one arm given by its coordinates or label."""
+        if not self.is_single(arm):
+            raise ValueError(f"`x` must be one arm, but got {len(arm)}.")
+        return int(self.indices(self._row(arm))[0])
 
-    def indices(self, arms: Any) -> NDArray[np.int64]:
+    def indices(self, arms: Any, name: str = "x") -> NDArray[np.int64]:
         """Return the numbers of several arms: labels, or coordinates of shape (k, d)."""
         if self.labels is not None:
-            return np.array([self._label_index(one) for one in arms], dtype=np.int64)
-        points = _checks.finite_array("x", arms, ndim=2) + 0.0
+            return np.array([self._label_index(one, name) for one in arms], dtype=np.int64)
+        points = _checks.finite_array(name, arms, ndim=2) + 0.0
         if points.shape[1] != self.dimension:
             raise ValueError(
-                f"`x` must have {self.dimension} coordinate(s), but got {points.shape[1]}."
+                f"`{name}` must have {self.dimension} coordinate(s), but got {points.shape[1]}."
             )
         return np.array([self._point_index(point) for point in points], dtype=np.int64)
 
     def is_single(self, arm: Any) -> bool:
         """Tell whether `arm` names one arm (a label, or coordinates of shape (d,)) or several."""
         if self.labels is not None:
-            return isinstance(arm, (str, bytes)) or np.ndim(arm) == 0
-        return np.ndim(arm) < 2
+            return isinstance(arm, str | bytes) or not isinstance(arm, Sequence | np.ndarray)
+        try:
+            return np.ndim(arm) < 2
+        except ValueError:  # ragged: an error with a name comes when it is read
+            return False
 
     def query_inputs(self, points: Any) -> Array:
         """Return points to predict at as kernel inputs, shape (k, d); they need not be arms."""
+        single = self.is_single(points)
         if self.labels is not None:
-            single = [points] if self.is_single(points) else points
-            return self.inputs[self.indices(single)]
-        array = _checks.finite_array("points", np.atleast_2d(points), ndim=2)
+            return self.inputs[self.indices(self._row(points) if single else points, "points")]
+        array = _checks.finite_array("points", self._row(points) if single else points, ndim=2)
         if array.shape[1] != self.dimension:
             raise ValueError(
                 f"`points` must have {self.dimension} coordinate(s), but got shape {array.shape}."
             )
         return array
 
-    def _label_index(self, label: Any) -> int:
+    def _row(self, arm: Any) -> list[Any]:
+        """Return one arm as a list of one; on a line its coordinate may stand alone."""
+        return [[arm]] if self.labels is None and np.ndim(arm) == 0 else [arm]
+
+    def _label_index(self, label: Any, name: str) -> int:
         try:
             return self._index[label.item() if isinstance(label, np.generic) else label]
         except (KeyError, TypeError):
@@ -124,7 +134,7 @@ class Finite:
             shown = ", ".join(repr(one) for one in self.labels[:5])
             more = ", .." if len(self) > 5 else ""
             raise ValueError(
-                f"`x` must be one of the labels {shown}{more}, but got {label!r}."
+                f"`{name}` must be one of the labels {shown}{more}, but got {label!r}."
             ) from None
 
     def _point_index(self, point: Array) -> int:
@@ -137,3 +147,17 @@ class Finite:
                 f"arm {near} at {self.inputs[near].tolist()}."
             )
         return found
+
+
+def _checked_labels(labels: Any) -> tuple[str | int, ...]:
+    """Return labels that are all text or all integers, and distinct."""
+    result = tuple(one.item() if isinstance(one, np.generic) else one for one in labels)
+    kinds = {type(one) for one in result}
+    if kinds not in ({str}, {int}):
+        raise ValueError(f"`arms` as labels must be all text or all integers, but got {labels!r}.")
+    seen: set[str | int] = set()
+    for one in result:
+        if one in seen:
+            raise ValueError(f"`arms` as labels must be distinct, but got {one!r} twice.")
+        seen.add(one)
+    return result

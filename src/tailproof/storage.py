@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+import secrets
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +86,13 @@ def save(optimizer: ArmOptimizer, path: str | os.PathLike[str]) -> None:
         arrays[f"posterior.{name}"] = array
     arrays["text"] = np.array(json.dumps(text))
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("xb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays)
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -109,31 +111,54 @@ def load(path: str | os.PathLike[str]) -> ArmOptimizer:
     True
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        text = json.loads(str(arrays.pop("text")))
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+        return _rebuild(json.loads(str(arrays.pop("text"))), arrays)
+    except FileNotFoundError:
+        raise
+    except _UNREADABLE as error:
         raise ValueError(
-            f"`path` must be a file written by save, but {path} is not: {error}."
+            f"`path` must be a sound file written by save, but {path} is not: {error}"
         ) from error
-    if text.get("format") != FORMAT or text.get("version") != VERSION:
+
+
+# What reading a damaged or foreign file may raise, in numpy, zipfile, zlib, json or here.
+_UNREADABLE = (
+    AttributeError,
+    EOFError,
+    IndexError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def _rebuild(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer:
+    if text["format"] != FORMAT or text["version"] != VERSION:
         raise ValueError(
-            f"`path` must be of format {FORMAT} version {VERSION}, but {path} is of "
-            f"{text.get('format')} version {text.get('version')}."
+            f"it is of format {text['format']} version {text['version']}, "
+            f"not {FORMAT} version {VERSION}."
         )
     arms = arrays["arms"]
+    space = Finite(arms.tolist() if text["labelled"] else arms)
+    if (space.labels is not None) != text["labelled"]:
+        raise ValueError("its arms are not what its text says.")
     optimizer = _POLICIES[text["policy"]](
-        space=Finite(arms.tolist() if text["labelled"] else arms),
-        kernel=_decode("kernel", text["kernel"], arrays),
+        space=space,
+        kernel=_decode(text["kernel"], arrays),
         seed=_generator(text["start"]),
-        **{name: _decode(name, value, arrays) for name, value in text["options"].items()},
+        **{name: _decode(value, arrays) for name, value in text["options"].items()},
     )
-    indices, payoffs = arrays["history.indices"], arrays["history.payoffs"]
     optimizer._restore(
-        indices,
-        payoffs,
+        arrays["history.indices"],
+        arrays["history.payoffs"],
         {
             name.removeprefix("posterior."): array
             for name, array in arrays.items()
@@ -150,6 +175,8 @@ def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
         arrays[f"part.{name}"] = value
         return {"array": f"part.{name}"}
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):
@@ -166,14 +193,14 @@ def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     )
 
 
-def _decode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if isinstance(value, list):
-        return tuple(_decode(name, one, arrays) for one in value)
+        return tuple(_decode(one, arrays) for one in value)
     if not isinstance(value, dict):
         return value
     if "array" in value:
         return arrays[value["array"]]
-    fields = {key: _decode(key, one, arrays) for key, one in value["fields"].items()}
+    fields = {key: _decode(one, arrays) for key, one in value["fields"].items()}
     return _PARTS[value["part"]](**fields)
 
 

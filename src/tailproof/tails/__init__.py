@@ -1,0 +1,25 @@
+"""Tail diagnosis: how heavy the tails are, and which alpha and v the policies may be given.
+
+`diagnose` takes arrays, `diagnose_file` a CSV or Parquet file; `tailproof diagnose` is the latter
+on the command line. The estimators are in `tailproof.tails.indices` and `tailproof.tails.shape`.
+"""
+
+from tailproof.tails.diagnosis import diagnose, diagnose_file
+from tailproof.tails.indices import IndexEstimate
+from tailproof.tails.recommendation import Recommendation
+from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
+from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN
+
+__all__ = [
+    "BOUNDED",
+    "GAUSSIAN",
+    "HEAVY",
+    "NOT_GAUSSIAN",
+    "ArmDiagnosis",
+    "Diagnosis",
+    "IndexEstimate",
+    "Recommendation",
+    "TailSide",
+    "diagnose",
+    "diagnose_file",
+]

@@ -1,0 +1,122 @@
+"""What the picture draws: Hill plot, mean excess, Gaussian quantiles; at most a hundred points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from tailproof.tails.indices import FEWEST, Spacings
+from tailproof.tails.order import Top
+
+_POINTS = 100
+_REDUCED_POINTS = 25  # each takes a maximum likelihood fit
+
+Pairs = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Plot data of one series, as pairs (horizontal, vertical).
+
+    Attributes
+    ----------
+    hill : pairs (k, tail index)
+        Classical Hill estimates.
+    reduced_hill : pairs (k, tail index)
+        Bias-reduced Hill estimates.
+    mean_excess : pairs (threshold, mean excess over it)
+        Of the absolute deviations. It rises for heavy tails, is level for exponential ones and
+        falls for light ones.
+    quantiles : pairs (Gaussian quantile, (payoff - centre) / scale)
+        The scale is the interquartile range over that of the Gaussian, 1.349.
+    """
+
+    hill: Pairs
+    reduced_hill: Pairs
+    mean_excess: Pairs
+    quantiles: Pairs
+
+
+def _pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> Pairs:
+    keep = np.isfinite(x) & np.isfinite(y)
+    return tuple((float(a), float(b)) for a, b in zip(x[keep], y[keep], strict=True))
+
+
+def _counts(most: int, points: int) -> NDArray[np.int64]:
+    if most < FEWEST:
+        return np.empty(0, dtype=np.int64)
+    return np.unique(np.geomspace(FEWEST, most, points).round().astype(np.int64))
+
+
+def hill_plot(top: Top) -> Pairs:
+    """Return classical Hill estimates of the tail index against k.
+
+    Examples
+    --------
+    >>> from tailproof.tails.order import largest
+    >>> points = hill_plot(largest(np.random.default_rng(0).pareto(2.0, 10_000) + 1.0))
+    >>> bool(abs(points[-1][1] - 2.0) < 0.2)
+    True
+    """
+    ks = _counts(top.usable(top.z.size - 1), _POINTS)
+    if not ks.size:
+        return ()
+    logs = np.log(top.z)
+    gamma = np.cumsum(logs)[ks - 1] / ks - logs[ks]
+    with np.errstate(divide="ignore"):
+        return _pairs(ks.astype(np.float64), 1.0 / gamma)
+
+
+def reduced_hill_plot(top: Top) -> Pairs:
+    """Return bias-reduced Hill estimates of the tail index against k."""
+    ks = _counts(top.usable(top.z.size - 1), _REDUCED_POINTS)
+    fits = [(k, Spacings.of(top, int(k)).best()) for k in ks if top.varied(int(k))]
+    return tuple((float(k), 1.0 / gamma) for k, gamma in fits if gamma > 0.0)
+
+
+def mean_excess(top: Top) -> Pairs:
+    """Return the mean excess of the deviations over thresholds, at most a hundred of them.
+
+    The four largest deviations serve as no threshold: a mean of fewer than four excesses is noise.
+
+    Examples
+    --------
+    >>> from tailproof.tails.order import largest
+    >>> points = mean_excess(largest(np.arange(1.0, 11.0)))
+    >>> points[0]  # of 2 .. 10 over 1
+    (1.0, 5.0)
+    """
+    z = top.z
+    if z.size < 5:
+        return ()
+    spread = np.geomspace(4, z.size - 1, _POINTS).round().astype(np.int64)
+    # Of equal deviations the first: those before it are the ones that exceed the threshold.
+    picked = np.unique(np.searchsorted(-z, -z[spread]))
+    picked = picked[picked >= 4]
+    over = np.cumsum(z)[picked - 1] / picked - z[picked]
+    return _pairs(z[picked][::-1], over[::-1])
+
+
+def gaussian_quantiles(values: NDArray[np.float64], centre: float) -> Pairs:
+    """Return sample against Gaussian quantiles at probabilities crowded towards both ends."""
+    n = values.size
+    half = np.geomspace(0.5 / n, 0.5, _POINTS // 2)
+    p = np.concatenate([half, 1.0 - half[-2::-1]])
+    low, high = np.quantile(values, [0.25, 0.75])
+    scale = float(high - low) / (2.0 * float(norm.ppf(0.75)))
+    if scale == 0.0:
+        scale = float(values.std()) or 1.0
+    return _pairs(norm.ppf(p), (np.quantile(values, p) - centre) / scale)
+
+
+def curves(values: NDArray[np.float64], centre: float, top: Top) -> Curves:
+    """Return all plot data of one series, `top` being its largest absolute deviations."""
+    return Curves(
+        hill=hill_plot(top),
+        reduced_hill=reduced_hill_plot(top),
+        mean_excess=mean_excess(top),
+        quantiles=gaussian_quantiles(values, centre),
+    )

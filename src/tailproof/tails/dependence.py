@@ -1,0 +1,138 @@
+"""Serial dependence, by ranks: every interval of the diagnosis assumes independent payoffs.
+
+The lag-1 autocorrelation of the ranks is not moved by single large payoffs, as that of the payoffs
+is. It is taken of the payoffs (trends, cycles) and of their distances from the centre (clusters of
+large deviations, as in the returns of stocks); the larger of the two, r, gives the design effect
+
+    (1 + r) / (1 - r),
+
+the factor by which the variance of a mean exceeds that of independent payoffs if the dependence
+fades geometrically. n payoffs then tell as much as n / design effect independent ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, norm, rankdata
+
+LONGEST = 200_000  # consecutive payoffs looked at; a longer series is cut to its first ones
+_SIGNIFICANT = 0.01
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How far a series is from independent draws.
+
+    Attributes
+    ----------
+    autocorrelation : float
+        Lag-1 autocorrelation of the ranks of the payoffs.
+    autocorrelation_of_size : float
+        The same of their absolute deviations from the centre.
+    p_value : float
+        Of the hypothesis that both are zero (two-sided, Bonferroni over the two).
+    across : float
+        How much more the number of large deviations varies from row to row than if arms were
+        independent (1 if so, or if arms are not observed together).
+    design_effect : float
+        At least 1; the factor by which variances grow.
+    """
+
+    autocorrelation: float
+    autocorrelation_of_size: float
+    p_value: float
+    across: float
+    design_effect: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether independence is rejected at 1 %."""
+        return self.p_value < _SIGNIFICANT
+
+
+def rank_autocorrelation(values: NDArray[np.float64]) -> float:
+    """Return the lag-1 autocorrelation of the ranks; 0 for values that are all equal.
+
+    Examples
+    --------
+    >>> round(rank_autocorrelation(np.arange(100.0)), 2)
+    0.97
+    """
+    ranks = rankdata(values[:LONGEST])
+    ranks -= ranks.mean()
+    total = float(ranks @ ranks)
+    return float(ranks[1:] @ ranks[:-1]) / total if total > 0.0 else 0.0
+
+
+def _p_value(n: int, *correlations: float) -> float:
+    """Return the Bonferroni p-value; sqrt(n) r is standard Gaussian under independence."""
+    largest = max(abs(r) for r in correlations)
+    return min(1.0, len(correlations) * 2.0 * float(norm.sf(math.sqrt(n) * largest)))
+
+
+def _effect(n: int, r: float) -> float:
+    return min(max((1.0 + r) / max(1.0 - r, 1e-12), 1.0), float(n))
+
+
+def dependence(values: NDArray[np.float64], centre: float) -> Dependence:
+    """Measure the serial dependence of one series in the order it came.
+
+    Only the first 200,000 payoffs of a longer series are looked at.
+
+    Examples
+    --------
+    >>> walk = np.random.default_rng(0).standard_normal(500).cumsum()
+    >>> dependence(walk, 0.0).design_effect > 50
+    True
+    """
+    head = values[:LONGEST]
+    plain = rank_autocorrelation(head)
+    size = rank_autocorrelation(np.abs(head - centre))
+    p = _p_value(head.size, plain, size)
+    effect = _effect(values.size, max(plain, size)) if p < _SIGNIFICANT else 1.0
+    return Dependence(plain, size, p, 1.0, effect)
+
+
+def across_arms(exceeds: NDArray[np.bool_]) -> float:
+    """Return how much more the count of large deviations per row varies than for independent arms.
+
+    Parameters
+    ----------
+    exceeds : array of shape (rows, arms)
+        Whether the payoff is a large deviation of its arm.
+
+    Returns
+    -------
+    float
+        Variance of the row counts over that of independent arms, at least 1; 1 if the excess is not
+        significant at 1 %.
+
+    Examples
+    --------
+    >>> together = np.repeat(np.random.default_rng(0).random((200, 1)) < 0.1, 5, axis=1)
+    >>> round(across_arms(together))
+    5
+    """
+    share = exceeds.mean(axis=0)
+    independent = float((share * (1.0 - share)).sum())
+    rows = exceeds.shape[0]
+    if independent == 0.0 or exceeds.shape[1] < 2:
+        return 1.0
+    ratio = float(exceeds.sum(axis=1).var(ddof=1)) / independent
+    return ratio if float(chi2.sf((rows - 1) * ratio, rows - 1)) < _SIGNIFICANT else 1.0
+
+
+def pooled(parts: list[tuple[int, Dependence]], across: float) -> Dependence:
+    """Combine the dependence of several arms, each given with its number of payoffs."""
+    n = np.array([count for count, _ in parts], dtype=np.float64)
+    weights = n / n.sum()
+    plain = float(weights @ [d.autocorrelation for _, d in parts])
+    size = float(weights @ [d.autocorrelation_of_size for _, d in parts])
+    serial = float(weights @ [d.design_effect for _, d in parts])
+    total = int(n.sum())
+    effect = min(serial * max(across, 1.0), float(total))
+    return Dependence(plain, size, _p_value(total, plain, size), across, effect)

@@ -1,0 +1,190 @@
+"""Which alpha and v the policies may be given: finite moments, with confidence.
+
+The policies ask for alpha in (0, 1] and v with E|y - c|^(1 + alpha) <= v at every arm, c the
+constant subtracted from all payoffs. Two statements are needed.
+
+**alpha.** The moment of order q = 1 + alpha is finite if q is below the tail index. With L the
+lower confidence limit of the index, alpha = 1 if L > 2 and otherwise 0.8 (L - 1), rounded down to a
+multiple of 0.05: the fifth left over keeps the moment from being finite by a hair. If nothing is
+left, not even a finite mean can be claimed.
+
+**v.** A mean of |y - c|^q has no useful interval of its own, since its variance is infinite
+whenever the index is below 2q. So the moment is split at a high threshold u, beyond which k of n
+payoffs lie:
+
+    E|y - c|^q  <=  E[|y - c|^q; z <= u]  +  P(z > u) ( (E[z^q | z > u])^(1/q) + |m - c| )^q,
+
+z = |y - m| the deviation from the arm's own median m (Minkowski). The first term is bounded, so
+that the central limit theorem holds; P(z > u) is a quantile of a Beta(k + 1, n - k) variable; the
+conditional moment follows from the quantile function that belongs to the model of the bias-reduced
+Hill estimator,
+
+    z = u exp( gamma * integral from t to 1 of exp(d s^(-rho)) / s ds ),     t uniform on (0, 1),
+
+at the upper confidence limit of gamma. With two-sided `level` for the index and half of what it
+leaves for each of the other two, v holds with confidence `level` (Bonferroni), given independent
+payoffs and a tail of that form, shared by the arms up to its scale. The maximum over arms bounds
+the largest moment with the same confidence, because the bound of the worst arm alone does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, norm
+
+from tailproof.tails.indices import RHO, IndexEstimate, Spacings
+from tailproof.tails.order import Top
+
+_KEPT = 0.8  # of index - 1
+_STEP = 0.05
+_FEWEST_BEYOND = 5
+
+
+@dataclass(frozen=True)
+class MomentBound:
+    """E|y - c|^q of one arm: estimate and upper confidence limit, in units of payoff^q."""
+
+    estimate: float
+    upper: float
+
+
+def choose_alpha(index_low: float) -> float | None:
+    """Return the alpha a lower confidence limit of the tail index allows, None if none.
+
+    Examples
+    --------
+    >>> choose_alpha(2.3), choose_alpha(1.9), choose_alpha(1.02)
+    (1.0, 0.7, None)
+    """
+    if index_low > 2.0:
+        return 1.0
+    steps = math.floor(_KEPT * (index_low - 1.0) / _STEP + 1e-9)
+    return round(min(steps * _STEP, 1.0), 2) if steps >= 1 else None
+
+
+@dataclass(frozen=True)
+class TailModel:
+    """The fitted tail beyond the k-th largest deviation, at one gamma.
+
+    Attributes
+    ----------
+    top : Top
+        The largest deviations, in whatever unit: only ratios are used.
+    k : int
+        Deviations the fit used.
+    gamma, drift : float
+        The parameters gamma and d of the spacings model.
+    """
+
+    top: Top
+    k: int
+    gamma: float
+    drift: float
+
+    @classmethod
+    def best(cls, top: Top, hill: IndexEstimate) -> TailModel:
+        """Return the model at the maximum likelihood estimate."""
+        return cls(top, hill.k, hill.gamma, Spacings.of(top, hill.k).drift())
+
+    @classmethod
+    def worst(cls, top: Top, hill: IndexEstimate) -> TailModel:
+        """Return the model at the upper confidence limit of gamma."""
+        drift = Spacings.of(top, hill.k).drift(hill.gamma_high)
+        return cls(top, hill.k, hill.gamma_high, drift)
+
+    def _beyond_k(self, q: float) -> float:
+        """Return E[(z / z_{k+1})^q | z > z_{k+1}] by quadrature in y = -ln t."""
+        if q * self.gamma >= 1.0:
+            return math.inf
+        end = 20.0 / -RHO  # where exp(d s^(-rho)) has become 1
+        y = np.linspace(0.0, end, 6_001)
+        slope = np.exp(self.drift * np.exp(RHO * y))
+        width = y[1]
+        log_ratio = np.concatenate([[0.0], np.cumsum(0.5 * width * (slope[1:] + slope[:-1]))])
+        exponent = q * self.gamma * log_ratio - y
+        if float(exponent.max()) > 600.0:
+            return math.inf
+        density = np.exp(exponent)
+        rest = float(density[-1]) / (1.0 - q * self.gamma)
+        return float(width * (density.sum() - 0.5 * (density[0] + density[-1]))) + rest
+
+    def ratio(self, share: float, q: float) -> float:
+        """Return E[(z / u)^q | z > u] for the u beyond which a `share` of the payoffs lies."""
+        top, k = self.top, self.k
+        beyond = self._beyond_k(q)
+        m = min(round(share * top.n), top.z.size - 1)
+        if m <= k:
+            return beyond
+        u = float(top.z[m])
+        between = float(((top.z[k:m] / u) ** q).sum())
+        return (between + k * (float(top.z[k]) / u) ** q * beyond) / m
+
+
+def moment_bound(
+    values: NDArray[np.float64],
+    middle: float,
+    centre: float,
+    q: float,
+    models: tuple[TailModel, TailModel],
+    level: float,
+    *,
+    design_effect: float = 1.0,
+) -> MomentBound:
+    """Bound E|y - centre|^q of one arm.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        The arm's payoffs.
+    middle, centre : float
+        Their own median, and the constant subtracted from the payoffs of all arms.
+    q : float
+        Order of the moment, 1 + alpha.
+    models : pair of TailModel
+        The tail's shape at its estimate and at its confidence limit; the arm's own, or that of all
+        arms.
+    level : float
+        Confidence of the bound.
+    design_effect : float
+        By how much dependence inflates variances.
+    """
+    best, worst = models
+    z = np.abs(values - middle)
+    n = z.size
+    share = max(round(best.k / best.top.n * n), _FEWEST_BEYOND) / n
+    u = float(np.partition(z, n - 1 - round(share * n))[n - 1 - round(share * n)])
+    inside = z <= u
+    k = n - int(np.count_nonzero(inside))
+    body = np.where(inside, np.abs(values - centre), 0.0) ** q
+    mean, spread = float(body.mean()), float(body.std(ddof=1)) * math.sqrt(design_effect / n)
+    side = 1.0 - 0.25 * (1.0 - level)
+    estimate, upper = mean, mean + float(norm.ppf(side)) * spread
+    if k:
+        offset = abs(middle - centre)
+        likely = (u * best.ratio(share, q) ** (1.0 / q) + offset) ** q
+        unlikely = (u * worst.ratio(share, q) ** (1.0 / q) + offset) ** q
+        few, many = k / design_effect, n / design_effect
+        estimate += k / n * likely
+        upper += float(beta.ppf(side, few + 1.0, max(many - few, 1.0))) * unlikely
+    return MomentBound(estimate, upper)
+
+
+def bounded_moment(
+    values: NDArray[np.float64], centre: float, q: float, level: float
+) -> MomentBound:
+    """Bound E|y - centre|^q of bounded payoffs, by the central limit theorem alone.
+
+    Examples
+    --------
+    >>> coin = np.tile([0.0, 1.0], 50)
+    >>> round(bounded_moment(coin, 0.0, 2.0, 0.9).upper, 2)
+    0.56
+    """
+    powers = np.abs(values - centre) ** q
+    mean = float(powers.mean())
+    spread = float(powers.std(ddof=1)) / math.sqrt(powers.size)
+    return MomentBound(mean, mean + float(norm.ppf(level)) * spread)

@@ -1,0 +1,166 @@
+"""The picture of a diagnosis: Hill plot, mean excess, Gaussian quantiles, shapes of the arms."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailproof.tails.curves import Pairs
+from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
+from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, silent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PLOT_HINT = "drawing needs matplotlib: pip install tailproof[plot]"
+_MOST_ARMS = 60
+_LARGEST_INDEX = 12.0  # beyond, tails are as good as light and the plot would lose its scale
+_COLOURS = {HEAVY: "#c0392b", NOT_GAUSSIAN: "#7f8c8d", BOUNDED: "#2471a3", GAUSSIAN: "#27ae60"}
+_LINE, _SOFT = "#2c3e50", "#b0b7bd"
+
+
+def figure_class() -> Any:
+    """Return matplotlib's `Figure`, or raise an error that names the extra to install."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ModuleNotFoundError(PLOT_HINT) from error
+    return Figure
+
+
+def _columns(pairs: Pairs) -> tuple[list[float], list[float]]:
+    return [x for x, _ in pairs], [y for _, y in pairs]
+
+
+def _hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
+    ax.set(title="Hill plot", xlabel="order statistics k", ylabel="tail index", xscale="log")
+    ax.plot(*_columns(arm.curves.hill), color=_SOFT, label="Hill")
+    ax.plot(*_columns(arm.curves.reduced_hill), color=_LINE, label="Hill, bias-reduced")
+    hill = arm.both.hill
+    if hill is not None and math.isfinite(hill.index_high):
+        low, high = hill.index - hill.index_low, hill.index_high - hill.index
+        ax.errorbar(
+            [hill.k],
+            [hill.index],
+            yerr=[[low], [high]],
+            fmt="o",
+            capsize=4,
+            color=_COLOURS[HEAVY],
+            label=f"chosen k, {level:.0%} interval",
+        )
+    ax.axhline(2.0, color=_SOFT, linestyle=":", linewidth=1.0)
+    ax.annotate(
+        "finite variance above",
+        (1.0, 2.0),
+        xycoords=("axes fraction", "data"),
+        ha="right",
+        fontsize=7,
+    )
+    seen = [y for _, y in (*arm.curves.hill, *arm.curves.reduced_hill)]
+    ax.set_ylim(0.0, min(_LARGEST_INDEX, 1.1 * max([*seen, 2.5])))
+    ax.legend(fontsize=7, loc="upper right")
+
+
+def _mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
+    ax.set(
+        title="Mean excess: rises if heavy, falls if light",
+        xlabel="threshold" if arm.normality is not None else "threshold / arm's scale",
+        ylabel="mean excess",
+    )
+    ax.plot(*_columns(arm.curves.mean_excess), ".", color=_LINE, markersize=4)
+    if arm.shape is not None:
+        ax.axvline(arm.shape.threshold, color=_SOFT, linestyle=":", linewidth=1.0)
+    ax.set_ylim(bottom=0.0)
+
+
+def _quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
+    ax.set(title="Against the Gaussian", xlabel="Gaussian quantile", ylabel="payoff quantile")
+    x, y = _columns(arm.curves.quantiles)
+    ax.plot(x, y, ".", color=_LINE, markersize=4)
+    ends = [min(x), max(x)]
+    ax.plot(ends, ends, color=_SOFT, linewidth=1.0)
+    ax.set_yscale("symlog", linthresh=4.0)
+    ax.yaxis.set_major_formatter("{x:g}")
+
+
+def _point(ax: Axes, at: float, value: float, low: float, high: float, colour: str) -> None:
+    ax.plot([low, high], [at, at], color=colour, linewidth=1.5)
+    ax.plot([value], [at], "o", color=colour, markersize=4)
+
+
+def _arms(ax: Axes, diagnosis: Diagnosis) -> None:
+    """Draw the shape of each arm with its interval, the heaviest at the top."""
+    told = [
+        (a, a.shape)
+        for a in (*diagnosis.arms, diagnosis.pooled)
+        if a.shape is not None and not silent(a.shape, a.dependence)
+    ]
+    told = sorted(told, key=lambda pair: pair[1].shape)[-_MOST_ARMS:]
+    hidden = len(diagnosis.arms) + 1 - len(told)
+    title = "Shape of the tail: heavy above 0"
+    ax.set(title=f"{title} ({hidden} not shown)" if hidden else title, xlabel="shape")
+    ax.axvline(0.0, color=_SOFT, linestyle=":", linewidth=1.0)
+    if not told:
+        ax.text(
+            0.5,
+            0.5,
+            "the series repeat themselves too much to tell",
+            ha="center",
+            transform=ax.transAxes,
+        )
+    for i, (arm, fit) in enumerate(told):
+        low, high = max(fit.shape_low, -1.0), min(fit.shape_high, 3.0)
+        _point(ax, i, max(min(fit.shape, 3.0), -1.0), low, high, _COLOURS[arm.verdict])
+    small = 7.0 if len(told) <= 20 else 5.5 if len(told) <= 40 else 4.0
+    ax.set_yticks(range(len(told)), [arm.name for arm, _ in told], fontsize=small)
+
+
+def _sides(ax: Axes, arm: ArmDiagnosis) -> None:
+    """Draw gamma by side and estimator: what there is to compare within a single arm."""
+    ax.set(title="gamma = 1 / tail index, by side and estimator", xlabel="gamma")
+    names: list[str] = []
+    ax.axvline(0.5, color=_SOFT, linestyle=":", linewidth=1.0)
+    side: TailSide
+    for side in (arm.left, arm.right, arm.both):
+        for estimate in (side.pickands, side.moment, side.hill):
+            if estimate is None:
+                continue
+            low, high = max(estimate.gamma_low, -2.0), min(estimate.gamma_high, 4.0)
+            colour = _LINE if side.side == "both" else _SOFT
+            _point(ax, len(names), estimate.gamma, low, high, colour)
+            names.append(f"{side.side}, {estimate.method}")
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+
+
+def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
+    """Write the picture of `diagnosis` to a PNG file and return its path.
+
+    Needs matplotlib (`pip install tailproof[plot]`).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from tailproof.tails import diagnose
+    >>> found = diagnose(np.random.default_rng(0).standard_t(3, size=500))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw(found, Path(folder) / "tails.png").stat().st_size > 10_000
+    True
+    """
+    figure = figure_class()(figsize=(11.0, 8.0), dpi=110, layout="constrained")
+    axes = figure.subplots(2, 2)
+    _hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
+    _mean_excess(axes[0, 1], diagnosis.pooled)
+    _quantiles(axes[1, 0], diagnosis.pooled)
+    if len(diagnosis.arms) > 1:
+        _arms(axes[1, 1], diagnosis)
+    else:
+        _sides(axes[1, 1], diagnosis.pooled)
+    for ax in axes.flat:
+        ax.spines[["top", "right"]].set_visible(False)
+    whole = diagnosis.pooled
+    figure.suptitle(f"{whole.name}: {whole.verdict}", color=_COLOURS[whole.verdict])
+    path = Path(path)
+    figure.savefig(path, format="png")
+    return path

@@ -1,0 +1,152 @@
+"""What a diagnosis holds: plain frozen records, one for each arm, one for all, one for advice."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tailproof.tails import report
+from tailproof.tails.curves import Curves
+from tailproof.tails.dependence import Dependence
+from tailproof.tails.indices import IndexEstimate
+from tailproof.tails.normality import Normality
+from tailproof.tails.recommendation import Recommendation
+from tailproof.tails.shape import ShapeFit
+from tailproof.tails.verdict import HEAVY
+
+
+@dataclass(frozen=True)
+class TailSide:
+    """The tail index of one side by three estimators, None where ties or few payoffs forbid one.
+
+    Attributes
+    ----------
+    side : str
+        "both" (absolute deviations), "right" or "left".
+    hill : IndexEstimate or None
+        Bias-reduced Hill estimate: the one the recommendation rests on.
+    moment, pickands : IndexEstimate or None
+    """
+
+    side: str
+    hill: IndexEstimate | None
+    moment: IndexEstimate | None
+    pickands: IndexEstimate | None
+
+
+@dataclass(frozen=True)
+class ArmDiagnosis:
+    """What is known of one arm, or of all arms pooled.
+
+    Intervals of tail indices assume independent payoffs; that of the shape is widened by the design
+    effect.
+
+    Attributes
+    ----------
+    name : str
+    n : int
+        Number of payoffs.
+    centre, scale : float
+        Median, and 0.9-quantile of the absolute deviations from it. Pooled payoffs are the arms'
+        deviations divided by the arms' scales, so these are 0 and 1.
+    both, right, left : TailSide
+    shape : ShapeFit or None
+        Generalised Pareto fit to the largest absolute deviations.
+    normality : Normality or None
+        None for pooled payoffs: arms that are Gaussian each need not be so together.
+    rejected : bool
+        Whether the Gaussian is rejected; pooled: in more arms than chance explains.
+    dependence : Dependence
+    verdict, reason : str
+    alpha : float or None
+        What the tail index of this arm alone would allow; None if nothing.
+    curves : Curves
+        Plot data.
+    """
+
+    name: str
+    n: int
+    centre: float
+    scale: float
+    both: TailSide
+    right: TailSide
+    left: TailSide
+    shape: ShapeFit | None
+    normality: Normality | None
+    rejected: bool
+    dependence: Dependence
+    verdict: str
+    reason: str
+    alpha: float | None
+    curves: Curves
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the verdict is "heavy-tailed"."""
+        return self.verdict == HEAVY
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answer to "how heavy are my tails, and what alpha and v may I give to the policies?".
+
+    Attributes
+    ----------
+    arms : tuple of ArmDiagnosis
+    pooled : ArmDiagnosis
+        All arms together, each centred and scaled; for a single arm, that arm.
+    recommendation : Recommendation
+    level : float
+        Confidence of the intervals.
+    seed : int
+    notes : tuple of str
+        What was left out, and what limits the answer.
+    """
+
+    arms: tuple[ArmDiagnosis, ...]
+    pooled: ArmDiagnosis
+    recommendation: Recommendation
+    level: float
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on all arms together."""
+        return self.pooled.verdict
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the payoffs are heavy-tailed."""
+        return self.pooled.heavy
+
+    @property
+    def sentence(self) -> str:
+        """Verdict and recommendation in words."""
+        return report.sentence(self)
+
+    def table(self) -> str:
+        """Return one line an arm, and one for all of them, as text."""
+        return report.table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists, numbers and strings; infinities and NaN become None."""
+        return {"verdict": self.verdict, "sentence": self.sentence} | {
+            key: _plain(value) for key, value in asdict(self).items()
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,172 @@
+"""Payoffs in, arms out: the one place where the input of a diagnosis is checked.
+
+Payoffs come as one series, as a series with labels (long), as a table with an arm a column (wide),
+or as a mapping from names to series. Arms that cannot be diagnosed, because they are too short or
+constant, are set aside and named in the notes as long as others remain; if none remains, that is an
+error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailproof import _checks
+
+FEWEST_PAYOFFS = 20
+LARGEST = 1e70  # fourth powers stay finite
+TRANSFORMS = ("none", "log-returns", "differences")
+
+
+@dataclass(frozen=True)
+class Series:
+    """The payoffs of one arm in the order they came, and what to call it."""
+
+    name: str
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Arms to diagnose.
+
+    Attributes
+    ----------
+    arms : list of Series
+    aligned : bool
+        Whether the i-th payoffs of all arms were observed together (the rows of a wide table).
+    notes : list of str
+        What the reader of the diagnosis should know about how the arms came about.
+    """
+
+    arms: list[Series]
+    aligned: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def _shown(names: Sequence[str]) -> str:
+    head = ", ".join(repr(name) for name in names[:5])
+    return head + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
+    """Raise if a payoff is so large that its fourth power would not be finite."""
+    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
+        raise ValueError(f"`|{name}| <= {LARGEST:g}` must hold, but got {np.abs(values).max():g}.")
+
+
+def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = _checks.finite_array(name, values, ndim=1)
+    check_magnitude(name, array)
+    return array
+
+
+def split(
+    names: Sequence[str], codes: NDArray[np.int64], values: NDArray[np.float64]
+) -> list[Series]:
+    """Split `values` into one series a name, `codes` telling which; each keeps its order."""
+    pieces = np.split(
+        values[np.argsort(codes, kind="stable")],
+        np.cumsum(np.bincount(codes, minlength=len(names)))[:-1],
+    )
+    return [Series(name, piece) for name, piece in zip(names, pieces, strict=True)]
+
+
+def group(labels: ArrayLike, values: NDArray[np.float64]) -> list[Series]:
+    """Split `values` by their labels, arms in the order of their first payoff.
+
+    Examples
+    --------
+    >>> [(s.name, s.values.tolist()) for s in group(["b", "a", "b"], np.array([1.0, 2.0, 3.0]))]
+    [('b', [1.0, 3.0]), ('a', [2.0])]
+    """
+    keys = np.asarray(labels)
+    if keys.ndim != 1 or keys.size != values.size:
+        raise ValueError(
+            f"`by` must hold {values.size} labels, one a payoff, but got shape {keys.shape}."
+        )
+    names, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    arms = split([str(name) for name in names], codes.astype(np.int64), values)
+    return [arms[i] for i in np.argsort(first)]
+
+
+def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
+    """Return the arms in `payoffs`, checked; `diagnose` says which forms it takes."""
+    if isinstance(payoffs, Mapping):
+        if by is not None:
+            raise ValueError("`by` must be left out if `payoffs` is a mapping, but got both.")
+        arms = [Series(str(k), _checked(f"payoffs[{k!r}]", v)) for k, v in payoffs.items()]
+        return Table(arms)
+    if isinstance(payoffs, (str, bytes)):
+        raise ValueError(f"`payoffs` must be an array of numbers, but got {payoffs!r}.")
+    if np.ndim(payoffs) == 2:
+        if by is not None:
+            raise ValueError("`by` must be left out if `payoffs` has columns, but got both.")
+        block = _checks.finite_array("payoffs", payoffs, ndim=2)
+        columns = [Series(f"arm {j}", _checked("payoffs", c)) for j, c in enumerate(block.T)]
+        return Table(columns, aligned=len(columns) > 1)
+    values = _checked("payoffs", payoffs)
+    return Table([Series("payoffs", values)] if by is None else group(by, values))
+
+
+def transformed(source: Table, transform: str) -> Table:
+    """Return the arms with `transform` applied to each in its own order.
+
+    Examples
+    --------
+    >>> prices = Table([Series("a", np.array([1.0, np.e]))])
+    >>> transformed(prices, "log-returns").arms[0].values.tolist()
+    [1.0]
+    """
+    _checks.choice("transform", transform, TRANSFORMS)
+    if transform == "none":
+        return source
+    arms = []
+    for arm in source.arms:
+        values = arm.values
+        if transform == "log-returns":
+            if values.size and float(values.min()) <= 0.0:
+                raise ValueError(
+                    "`payoffs > 0` must hold for log-returns, "
+                    f"but arm {arm.name!r} holds {float(values.min()):g}."
+                )
+            values = np.log(values)
+        arms.append(Series(arm.name, np.diff(values)))
+    named = "log-returns ln(x_t / x_{t-1})" if transform == "log-returns" else "differences"
+    note = f"diagnosed are the {named} of the values in the order they came"
+    return Table(arms, source.aligned, [*source.notes, note])
+
+
+def diagnosable(source: Table) -> Table:
+    """Return the arms long and varied enough for a diagnosis; raise if there is none."""
+    if not source.arms or not any(arm.values.size for arm in source.arms):
+        raise ValueError("`payoffs` must hold payoffs, but got none.")
+    short, constant, arms = [], [], []
+    for arm in source.arms:
+        if arm.values.size < FEWEST_PAYOFFS:
+            short.append(arm.name)
+        elif float(arm.values.min()) == float(arm.values.max()):
+            constant.append(arm.name)
+        else:
+            arms.append(arm)
+    if not arms:
+        most = max(a.values.size for a in source.arms)
+        if constant:
+            raise ValueError(
+                "`payoffs` must vary, but got a constant series "
+                f"(every payoff of {_shown(constant)} is the same)."
+            )
+        raise ValueError(
+            f"`len(payoffs) >= {FEWEST_PAYOFFS}` must hold for at least one arm, "
+            f"but the longest of {len(source.arms)} has {most}."
+        )
+    notes = list(source.notes)
+    if short:
+        notes.append(f"left out, fewer than {FEWEST_PAYOFFS} payoffs: {_shown(short)}")
+    if constant:
+        notes.append(f"left out, constant: {_shown(constant)}")
+    return Table(arms, source.aligned and len(arms) > 1, notes)

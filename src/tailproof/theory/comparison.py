@@ -1,0 +1,298 @@
+"""All bounds side by side for one problem on a grid of arms of [0, 1]^d."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof import _checks
+from tailproof.features import Exact, QuadratureFourier
+from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
+from tailproof.schedules import MomentBound, Setting
+from tailproof.spans import ROUNDING, kernel_coordinates
+from tailproof.theory.lower_bounds import matern_lower_rate, squared_exponential_lower_rate
+from tailproof.theory.relaxed_gain import gain_upper_bound
+from tailproof.theory.upper_bounds import (
+    exact_features_regret_bound,
+    theorem1_regret_bound,
+    theorem3_regret_bound,
+    theorem4_regret_bound,
+    trivial_regret_bound,
+)
+
+Array = NDArray[np.float64]
+
+# Every bound needs a matrix of the arms' size factored some dozens of times.
+MOST_ARMS = 1_500
+# By default the grid has about this many arms.
+USUAL_ARMS = 400
+# Horizons looked at, in powers of ten, for one at which a bound beats the trivial one. Beyond,
+# rounding in the kernel's coordinates, times T, is no longer small.
+FURTHEST_POWER = 14
+
+
+def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
+    """Return the grid of `per_dim` equally spaced points a side on [0, 1]^dim, (per_dim^dim, dim).
+
+    Examples
+    --------
+    >>> grid_of_arms(2).shape, grid_of_arms(1, 3)[:, 0]
+    ((400, 2), array([0. , 0.5, 1. ]))
+    """
+    d = _checks.integer("dim", dim, low=1)
+    side = (
+        min(100, max(2, int(USUAL_ARMS ** (1.0 / d) + 1e-9)))
+        if per_dim is None
+        else _checks.integer("arms_per_dim", per_dim, low=2)
+    )
+    if side**d > MOST_ARMS:
+        raise ValueError(
+            f"`arms_per_dim^dim <= {MOST_ARMS}` must hold, but got {side}^{d} = {side**d} arms."
+        )
+    ticks = np.linspace(0.0, 1.0, side)
+    return np.stack([g.ravel() for g in np.meshgrid(*[ticks] * d, indexing="ij")], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the bounds are for.
+
+    Attributes
+    ----------
+    kernel
+        `SquaredExponential`, `Matern` or `Linear`, with k(x, x) <= 1 on the arms.
+    arms : (n, d)
+    setting
+        What the theorems take as known; its horizon is the T the policies are told.
+    accuracy
+        The paper's epsilon of the Nystrom dictionaries.
+    nodes
+        Quadrature nodes a side for Theorem 3; None for the number with the smallest bound.
+    """
+
+    kernel: Kernel
+    arms: Array
+    setting: Setting
+    accuracy: float = 0.1
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        largest = float(self.kernel.diagonal(self.arms).max())
+        if largest > 1.0 + 1e-9:
+            raise ValueError(
+                f"`k(x, x) <= 1` must hold on the arms (section 2), but it reaches {largest:.6g}."
+            )
+        _checks.in_unit_interval("accuracy", self.accuracy, closed_above=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One bound over the rounds.
+
+    Attributes
+    ----------
+    name
+        The theorem.
+    policy
+        Whom it is for, and with which choices.
+    values : (k,) or None
+        None where the bound does not apply; `reason` says why.
+    """
+
+    name: str
+    policy: str
+    values: Array | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Every bound at every round.
+
+    Attributes
+    ----------
+    rounds, gain, trivial : (k,)
+        T; the bound on gamma_T; what holds for any policy at all.
+    columns
+        Theorem 1, Theorem 3, Theorem 4, and Theorem 4 with exact features.
+    lower_rate : (k,) or None
+        Theorem 2's rate, whose constant is open; None for kernels it does not know.
+    """
+
+    rounds: NDArray[np.int64]
+    gain: Array
+    trivial: Array
+    columns: tuple[Column, ...]
+    lower_rate: Array | None
+
+
+def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
+    """Work out all bounds at `rounds` (k,), none above the horizon."""
+    s, X = problem.setting, problem.arms
+    gain = gain_upper_bound(problem.kernel, X, s.ridge, rounds)
+    return Comparison(
+        rounds,
+        gain,
+        trivial_regret_bound(s, rounds),
+        _columns(problem, rounds, gain),
+        lower_rate(problem.kernel, s.moment, s.norm_bound, X.shape[1], rounds),
+    )
+
+
+def lower_rate(
+    kernel: Kernel, moment: MomentBound, norm_bound: float, dim: int, rounds: NDArray[np.int64]
+) -> Array | None:
+    """Return Theorem 2's rate, or None for a kernel it does not know."""
+    if isinstance(kernel, SquaredExponential):
+        return squared_exponential_lower_rate(moment, norm_bound, rounds, dim=dim)
+    if isinstance(kernel, Matern):
+        return matern_lower_rate(moment, norm_bound, rounds, dim=dim, nu=kernel.nu)
+    return None
+
+
+def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
+    s = problem.setting
+
+    def first() -> tuple[str, Array]:
+        return "TGP-UCB", theorem1_regret_bound(s, rounds, gain)
+
+    def third() -> tuple[str, Array]:
+        nodes = problem.nodes or best_nodes(problem, float(gain[-1]))
+        policy = f"ATA-GP-UCB, {nodes} quadrature nodes a side"
+        return policy, _quadrature_bound(problem, nodes, rounds, gain)
+
+    def fourth() -> tuple[str, Array]:
+        most = len(problem.arms)
+        policy = f"ATA-GP-UCB, Nystrom features of accuracy {problem.accuracy:g}"
+        return policy, theorem4_regret_bound(
+            s, rounds, gain, accuracy=problem.accuracy, most_directions=most
+        )
+
+    def exact() -> tuple[str, Array]:
+        m, residual = _rank(problem)
+        bound = exact_features_regret_bound(s, rounds, gain, directions=m, residual=residual)
+        return f"ATA-GP-UCB, the arms' {m} exact features", bound
+
+    return (
+        _column("Theorem 1", "TGP-UCB", first),
+        _column("Theorem 3", "ATA-GP-UCB, quadrature features", third),
+        _column("Theorem 4", "ATA-GP-UCB, Nystrom features", fourth),
+        _column("exact", "ATA-GP-UCB, exact features", exact),
+    )
+
+
+def _column(name: str, policy: str, bound: Callable[[], tuple[str, Array]]) -> Column:
+    """Return the bound, or why there is none: a hypothesis refused is an answer here."""
+    try:
+        described, values = bound()
+    except ValueError as error:
+        return Column(name, policy, None, str(error))
+    return Column(name, described, values)
+
+
+def _rank(problem: Problem) -> tuple[int, float]:
+    """Return the number of exact features, and what they leave out of k(x, x).
+
+    As `Exact()` does it; with its tolerance at rounding where the horizon asks for that.
+    """
+    s, X = problem.setting, problem.arms
+    for tolerance in (Exact().tolerance, ROUNDING):
+        psi = kernel_coordinates(problem.kernel, X, tolerance)
+        kept = np.einsum("ij,ij->i", psi, psi)
+        residual = max(float(np.max(problem.kernel.diagonal(X) - kept)), 0.0)
+        if residual * s.horizon <= s.ridge:
+            break
+    return psi.shape[1], residual
+
+
+def _quadrature_bound(
+    problem: Problem, nodes: int, rounds: NDArray[np.int64], gain: Array
+) -> Array:
+    least = _least_nodes(problem)
+    if nodes < least:
+        raise ValueError(
+            f"`nodes > 1 / l^2` must hold for Theorem 3, but got nodes={nodes}; take at least "
+            f"{least}."
+        )
+    # Folded, as QuadratureFourier has it by default: one feature a node.
+    error = QuadratureFourier(nodes).error_bound(problem.kernel, problem.arms)
+    return theorem3_regret_bound(
+        problem.setting,
+        rounds,
+        directions=nodes ** problem.arms.shape[1],
+        kernel_error=error,
+        gain=gain,
+    )
+
+
+def _least_nodes(problem: Problem) -> int:
+    """Smallest number of nodes a side above 1/l^2, l relative to the arms' range."""
+    kernel = problem.kernel
+    if not isinstance(kernel, SquaredExponential):
+        raise ValueError("Theorem 3 is for the squared exponential kernel only.")
+    longest = float(np.ptp(scaled_inputs(problem.arms, kernel.lengthscale), axis=0).max())
+    # 1 / l^2 may come out a rounding error below a whole number.
+    return math.floor(longest**2 * (1.0 + 1e-12)) + 1
+
+
+def best_nodes(problem: Problem, gain: float) -> int:
+    """Return the number of quadrature nodes a side with the smallest bound at the horizon.
+
+    More nodes lower the kernel's error and raise the number of directions. Searched from 1/l^2,
+    below which the quadrature does not converge, to the number Theorem 3 names.
+    """
+    horizon, least = problem.setting.horizon, _least_nodes(problem)
+    most = max(least, QuadratureFourier(1).nodes_for_theorem(horizon))
+    at_horizon, gains = np.array([horizon]), np.array([gain])
+    bounds = [
+        float(_quadrature_bound(problem, nodes, at_horizon, gains)[0])
+        for nodes in range(least, most + 1)
+    ]
+    return least + int(np.argmin(bounds))
+
+
+def informative_horizons(problem: Problem) -> dict[str, int | None]:
+    """Return for each bound the smallest power of ten at which it beats the trivial one.
+
+    Each policy is told that horizon. None where no horizon up to 10^14 will do.
+    """
+    horizons = 10 ** np.arange(1, FURTHEST_POWER + 1)
+    gain = gain_upper_bound(problem.kernel, problem.arms, problem.setting.ridge, horizons)
+    found: dict[str, int | None] = {}
+    for T, one in zip(horizons.tolist(), gain, strict=True):
+        there = replace(problem, setting=replace(problem.setting, horizon=T))
+        trivial = float(trivial_regret_bound(there.setting, T))
+        for column in _columns(there, np.array([T]), np.array([one])):
+            beats = column.values is not None and float(column.values[0]) < trivial
+            if found.get(column.name) is None:
+                found[column.name] = T if beats else None
+    return found
+
+
+def make_kernel(
+    name: str, dim: int, lengthscale: float | None = None, nu: float | None = None
+) -> Kernel:
+    """Return the kernel of a name, with k(x, x) <= 1 on [0, 1]^dim.
+
+    "se" and "matern" (lengthscale 0.2, nu 2.5 unless given); "linear" is x . x' / dim.
+
+    Examples
+    --------
+    >>> make_kernel("matern", 2, lengthscale=0.3)
+    Matern(nu=2.5, lengthscale=0.3)
+    """
+    _checks.choice("kernel", name, ("se", "matern", "linear"))
+    if nu is not None and name != "matern":
+        raise ValueError(f'`nu` belongs to kernel="matern", but got kernel={name!r}, nu={nu!r}.')
+    if name == "linear":
+        if lengthscale is not None:
+            raise ValueError(
+                f'`lengthscale` must be left out for kernel="linear", but got {lengthscale!r}.'
+            )
+        return Linear(1.0 / dim)
+    scale = 0.2 if lengthscale is None else lengthscale
+    return SquaredExponential(scale) if name == "se" else Matern(2.5 if nu is None else nu, scale)
