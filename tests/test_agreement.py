@@ -3,10 +3,11 @@
 Well-conditioned kernel matrices (Matern 1/2, lengthscale by instance): 1e-9 relative.
 
 Elsewhere: ridge regression and explicit features still agree to 1e-9, because only K + ridge, and
-never K alone, is inverted. Nystrom features divide by the root of eigenvalues of K_D down to the
-cutoff 1e-10, so they carry rounding of size eps / sqrt(1e-10) = 1e-11 times the number of rounds,
-and an eigenvalue within rounding of the cutoff may be kept by one and dropped by the other, which
-moves features by sqrt(1e-10) = 1e-5: there the same arms are told to both and 1e-4 is asked for.
+never K alone, is inverted. Nystrom features need a definition of zero, since they divide by roots
+of eigenvalues. The engine leaves out directions in which the kernel matrix of ALL arms has an
+eigenvalue up to 1e-10 of its largest, the transcription those of K_D. What one keeps and the other
+drops moves features by up to sqrt(1e-10) = 1e-5: there the same arms are told to both, and 1e-4 is
+asked for.
 """
 
 import numpy as np

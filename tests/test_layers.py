@@ -24,6 +24,7 @@ ROOMS = [
     "direction_posterior",
     "guarantees",
     "arm_optimizer",
+    "assembly",
     "policies",
     "storage",
     "__init__",

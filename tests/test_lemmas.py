@@ -27,7 +27,7 @@ def random_arms(rng):
 @properties
 @given(seed=seeds, ridge=ridges)
 def test_sum_of_predictive_variances_is_bounded_by_the_information_gain(seed, ridge):
-    """Sum of predictive variances and MIG: sum_s sigma_{s-1}^2(x_s) <= (1 + lambda) ln|I + K_t / lambda|."""
+    """Predictive variances: sum_s sigma_{s-1}^2(x_s) <= (1 + lambda) ln|I + K_t / lambda|."""
     rng = np.random.default_rng(seed)
     arms = random_arms(rng)
     opt = tp.gp_ucb(tp.Finite(arms), tp.SquaredExponential(0.3), tp.Own(3.0), ridge=ridge)
@@ -79,7 +79,7 @@ def nystrom_posterior(arms, kernel, ridge, dictionary, played):
     embedding = nystrom_embedding(tp.Nystrom(cutoff=1e-12), psi, dictionary, kernel, arms)
     posterior = DirectionPosterior(ground, embedding, TruncateDirections(len(arms)))
     for arm in played:
-        posterior.add(int(arm), 0.0)
+        posterior.add([int(arm)], [0.0])
     return posterior
 
 
@@ -144,11 +144,11 @@ def theory_nystrom(seed, ridge, accuracy, horizon, oversampling=None):
 
 @pytest.mark.parametrize("ridge", [1.0, 3.0])
 def test_theorem_4_dictionaries_are_accurate_and_small_enough(ridge):
-    """Properties of the dictionary, in 20 runs: the size bound every round, the sandwich at the end.
+    """Properties of the dictionary, in 20 runs: size bound every round, sandwich at the end.
 
     Each run may fail with probability delta = 0.1; with the theorem's q none is expected to, since
-    q is about ten times what these runs need. The paper prints 1 + 1/lambda in the size bound, right
-    for draws with q sigma^2/lambda; Algorithm 3 draws with q sigma^2, for which it is 1 + lambda.
+    q is about ten times what these runs need. The paper prints 1 + 1/lambda in the size bound,
+    right for draws with q sigma^2/lambda; Algorithm 3 draws with q sigma^2, for which it is 1 + lambda.
     """
     accuracy, horizon = 0.6, 150
     rho = (1 + accuracy) / (1 - accuracy)

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailproof import __version__
+from tailproof.experiments import reproduce
+from tailproof.tails import cli as diagnose
+from tailproof.theory import cli as bounds
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -28,6 +31,9 @@ def parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="run a small heavy-tailed problem and draw it")
     demo.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the picture")
     demo.set_defaults(run=_demo)
+    reproduce.add_parser(commands)
+    diagnose.add_parser(commands)
+    bounds.add_parser(commands)
     return result
 
 
@@ -39,7 +45,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"tailproof {arguments.command}: {error}", file=sys.stderr)
         return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof._engine import eigen
+from tailproof._engine import dictionary, eigen
 from tailproof.estimators import DirectionEstimator
 from tailproof.features import Embedding, Nystrom, nystrom_embedding
 from tailproof.kernels import Kernel
-from tailproof.posterior import REFRESH, taken
+from tailproof.posterior import REFRESH, add_ridge, taken
 from tailproof.spans import kernel_coordinates
 
 Array = NDArray[np.float64]
@@ -56,6 +56,12 @@ class DirectionPosterior:
         self._residual = self._missing(self._prior, embedding.squared_norms())
         self._estimator.embedding_changed(embedding)
         self._refresh()
+
+    def turn(self, embedding: Embedding) -> None:
+        """Take over other directions in the same coordinates: V stays as it is."""
+        self.embedding = embedding
+        self.directions = embedding.size
+        self._fresh_mean = None
 
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
         """Take in payoffs in order."""
@@ -179,7 +185,7 @@ class DirectionPosterior:
         """Make V's eigendecomposition and the leverages anew from the counts."""
         a = self.embedding.coordinates
         inner = (a.T * self._counts) @ a
-        inner[np.diag_indices_from(inner)] += self._ground.ridge
+        add_ridge(inner, self._ground.ridge)
         values, columns = np.linalg.eigh(inner)
         self._values = np.maximum(values, self._ground.ridge)
         self.log_det = float(np.log(self._values / self._ground.ridge).sum())
@@ -204,7 +210,8 @@ class NystromPosterior:
 
     Of N draws with probability p at the same point at least one succeeds with probability
     1 - (1 - p)^N, so one random number an arm decides, however many rounds have passed. Where
-    the dictionary comes out as it was, V follows by rank one; else it is made anew.
+    the dictionary comes out as it was, or spans all the arms' features as it did, V follows by
+    rank one; else it is made anew.
     """
 
     def __init__(
@@ -216,7 +223,7 @@ class NystromPosterior:
         rng: np.random.Generator,
     ) -> None:
         self._ground, self._nystrom, self._sampling, self._rng = ground, nystrom, sampling, rng
-        self._psi = kernel_coordinates(ground.kernel, ground.X)
+        self._psi = kernel_coordinates(ground.kernel, ground.X, nystrom.cutoff)
         self.dictionary = np.empty(0, dtype=np.int64)
         self._counts = np.zeros(len(ground.X))
         self._inner = DirectionPosterior(ground, self._embedding(), estimator)
@@ -241,11 +248,14 @@ class NystromPosterior:
         self._inner.count(arm, payoff)
         self._counts[arm] += 1.0
         drawn = self._draw(variance)
-        if np.array_equal(drawn, self.dictionary):
-            self._inner.follow(arm)
-        else:
+        if not np.array_equal(drawn, self.dictionary):
             self.dictionary = drawn
-            self._inner.embed(self._embedding())
+            embedding = self._embedding()
+            if embedding.coordinates is not self._inner.embedding.coordinates:
+                self._inner.embed(embedding)
+                return
+            self._inner.turn(embedding)
+        self._inner.follow(arm)
 
     def mean(self) -> Array:
         """Posterior mean of the arms."""
@@ -280,10 +290,9 @@ class NystromPosterior:
 
     def _draw(self, variance: Array) -> NDArray[np.int64]:
         s = self._sampling
-        scores = variance / self._ground.ridge if s.by_leverage else variance
-        p = np.minimum(s.oversampling * scores, 1.0)
-        if s.each_round:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                p = np.where(p < 1.0, -np.expm1(self._counts * np.log1p(-p)), 1.0)
-        entered = (self._rng.random(len(p)) < p) & (self._counts > 0.0)
-        return np.flatnonzero(entered)
+        q = s.oversampling / self._ground.ridge if s.by_leverage else s.oversampling
+        uniforms = self._rng.random(len(variance))
+        drawn: NDArray[np.int64] = dictionary.drawn_arms(
+            variance, self._counts, uniforms, q, s.each_round
+        )
+        return drawn

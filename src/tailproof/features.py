@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import roots_hermite
 
 from tailproof import _checks
+from tailproof._engine import dictionary as engine
 from tailproof.kernels import Kernel, Matern, SquaredExponential, scaled_inputs
 from tailproof.spans import kernel_coordinates
 
@@ -305,8 +306,8 @@ class Nystrom:
         False (the paper): |D| features. True: the r directions of the eigenbasis of K_D, with the
         same inner products; fewer directions, smaller width.
     cutoff
-        Eigenvalues of K_D of at most this share of the largest count as zero in the
-        pseudo-inverse.
+        What counts as zero in the pseudo-inverse: directions in which the kernel matrix of all
+        arms has an eigenvalue of at most this share of its largest.
     """
 
     accuracy: float = 0.1
@@ -332,23 +333,30 @@ def nystrom_embedding(
     """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
 
     With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
-    features are the projections F^T psi, turned by E. Nothing is divided by a small number.
+    features are the projections F^T psi, turned by E. Nothing is divided by a small number. If
+    the dictionary spans everything psi does, F is square: then the coordinates are psi itself
+    (the very same array), and E F^T are the directions.
     """
-    rows = psi[dictionary]
-    few = len(dictionary) <= psi.shape[1]
-    values, vectors = np.linalg.eigh(rows @ rows.T if few else rows.T @ rows)
-    keep = values > max(nystrom.cutoff * values[-1], 0.0) if len(dictionary) else values > 0.0
-    if not keep.any():
+    if len(dictionary) == 0:
+        return _no_features(len(psi), 0)
+    # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
+    # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
+    lengths, left, right = engine.spanned(psi, dictionary, max(1e-3 * nystrom.cutoff, 1e-15))
+    if len(lengths) == 0:
         return _no_features(len(psi), len(dictionary))
-    vectors, lengths = vectors[:, keep], np.sqrt(values[keep])
-    left = vectors if few else (rows @ vectors) / lengths
-    right = (rows.T @ vectors) / lengths if few else vectors
+    full = len(lengths) == psi.shape[1]
 
     def query(points: Array) -> tuple[Array, Array | None]:
-        return kernel.matrix(points, X[dictionary]) @ (left / lengths), None
+        inside = kernel.matrix(points, X[dictionary]) @ (left / lengths)
+        return (inside @ right.T if full else inside), None
 
-    directions = np.eye(len(lengths)) if nystrom.reduced else np.ascontiguousarray(left)
-    return Embedding(psi @ right, directions, np.ones(len(directions)), query)
+    coordinates = psi if full else psi @ right
+    if nystrom.reduced:
+        directions = right.T if full else np.eye(len(lengths))
+    else:
+        directions = left @ right.T if full else left
+    ones = np.ones(len(directions))
+    return Embedding(coordinates, np.ascontiguousarray(directions), ones, query)
 
 
 def _no_features(arms: int, size: int) -> Embedding:

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 from tailproof import _checks
-from tailproof import guarantees as g
 from tailproof.arm_optimizer import ArmOptimizer, Recipe
-from tailproof.direction_posterior import DirectionPosterior, Ground, NystromPosterior, Sampling
-from tailproof.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
-from tailproof.features import (
-    Embedding,
-    Exact,
-    FeatureMap,
-    Nystrom,
-    check_features,
+from tailproof.assembly import (
+    Seed,
+    common_options,
+    direction_policy,
+    known_options,
+    ridge_policy,
 )
+from tailproof.features import FeatureMap, Nystrom, check_features
 from tailproof.kernels import Kernel
-from tailproof.posterior import Posterior, RidgePosterior
-from tailproof.schedules import (
-    AuthorsATA,
-    AuthorsTGP,
-    MomentBound,
-    Own,
-    Schedule,
-    Setting,
-    SubGaussian,
-    Theorem1,
-    Theorem3,
-    Theorem4,
-    authors_oversampling,
-    check_schedule,
-    theorem4_oversampling,
-)
+from tailproof.schedules import MomentBound, Own, Schedule, check_schedule
 from tailproof.spaces import Finite
-
-Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def gp_ucb(
@@ -75,28 +51,14 @@ def gp_ucb(
     >>> opt.recommend().point
     array([1.])
     """
-    common = _common(space, kernel, ridge, width_multiplier)
     check_schedule(schedule, ())
     if isinstance(schedule, Own) and schedule.levels != math.inf:
         raise ValueError(
             "`schedule` must not truncate in gp_ucb, but got "
             f"Own(levels={schedule.levels!r}); use tgp_ucb."
         )
-    posterior = RidgePosterior(kernel, space.inputs, common["ridge"], lambda t: math.inf)
-    if isinstance(schedule, SubGaussian):
-        missing = g.kernel_hypotheses(kernel, space.inputs)
-        _warn(missing)
-        missing += g.width_hypotheses(common["width_multiplier"])
-        if schedule.ridge != common["ridge"]:
-            missing.append("the schedule was made for another ridge.")
-        statement = g.band_statement(
-            "the self-normalised inequality of appendix B", schedule.failure_probability, None
-        )
-        guarantee = g.Guarantee(not missing, statement, tuple(missing))
-    else:
-        guarantee = g.no_guarantee("the width is one's own.")
-    recipe = Recipe("gp_ucb", space, kernel, common | {"schedule": schedule})
-    return _optimizer(recipe, posterior, schedule, guarantee, _generator(seed))
+    options = common_options(space, kernel, ridge, width_multiplier) | {"schedule": schedule}
+    return ridge_policy(Recipe("gp_ucb", space, kernel, options), seed)
 
 
 def tgp_ucb(
@@ -145,29 +107,10 @@ def tgp_ucb(
     >>> float(opt.recommend().mean)
     0.0
     """
-    schedule = check_schedule(schedule, ("theory", "authors"))
-    options = _common(space, kernel, ridge, width_multiplier)
-    options |= _known(moment, norm_bound, horizon, failure_probability) | {"schedule": schedule}
-    chosen: Schedule
-    if isinstance(schedule, str):
-        setting = _setting(options)
-        chosen = Theorem1(setting) if schedule == "theory" else AuthorsTGP(setting)
-    else:
-        chosen = schedule
-    posterior = RidgePosterior(
-        kernel, space.inputs, options["ridge"], lambda t: chosen.truncation(t, 0)
-    )
-    if schedule == "theory":
-        missing = g.kernel_hypotheses(kernel, space.inputs)
-        _warn(missing)
-        missing += g.theorem1_hypotheses(failure_probability)
-        missing += g.width_hypotheses(options["width_multiplier"])
-        statement = g.band_statement("Theorem 1", failure_probability, None)
-        guarantee = g.Guarantee(not missing, statement, tuple(missing))
-    else:
-        guarantee = _unproven(schedule)
-    recipe = Recipe("tgp_ucb", space, kernel, options)
-    return _optimizer(recipe, posterior, chosen, guarantee, _generator(seed))
+    options = common_options(space, kernel, ridge, width_multiplier)
+    options |= known_options(moment, norm_bound, horizon, failure_probability)
+    options["schedule"] = check_schedule(schedule, ("theory", "authors"))
+    return ridge_policy(Recipe("tgp_ucb", space, kernel, options), seed)
 
 
 def ata_gp_ucb(
@@ -228,13 +171,13 @@ def ata_gp_ucb(
     >>> opt.predict(arms).mean.shape
     (100,)
     """
-    options = _common(space, kernel, ridge, width_multiplier)
-    options |= _known(moment, norm_bound, horizon, failure_probability) | {
+    options = common_options(space, kernel, ridge, width_multiplier)
+    options |= known_options(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
         "schedule": check_schedule(schedule, ("theory", "authors")),
         "variance": variance,
     }
-    return _direction_policy(Recipe("ata_gp_ucb", space, kernel, options), seed)
+    return direction_policy(Recipe("ata_gp_ucb", space, kernel, options), seed)
 
 
 def moma_gp_ucb(
@@ -278,196 +221,11 @@ def moma_gp_ucb(
     >>> opt.recommend().point
     array([1.])
     """
-    options = _common(space, kernel, ridge, width_multiplier)
-    options |= _known(moment, norm_bound, horizon, failure_probability) | {
+    options = common_options(space, kernel, ridge, width_multiplier)
+    options |= known_options(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
         "schedule": check_schedule(schedule, ("heuristic", "authors")),
         "variance": variance,
         "groups": None if groups is None else _checks.integer("groups", groups, low=1),
     }
-    return _direction_policy(Recipe("moma_gp_ucb", space, kernel, options), seed)
-
-
-def _common(space: Finite, kernel: Kernel, ridge: float, width_multiplier: float) -> dict[str, Any]:
-    """Check what all policies share, and return the options among it."""
-    if not isinstance(space, Finite):
-        raise ValueError(f"`space` must be Finite(arms), but got space={space!r}.")
-    _checks.instance("kernel", kernel, Kernel, "a kernel such as SquaredExponential(0.2)")
-    with np.errstate(over="ignore"):
-        largest = float(np.max(kernel.diagonal(space.inputs)))
-    if not math.isfinite(largest):
-        raise ValueError(f"`kernel` must be finite on the arms, but k(x, x) reaches {largest}.")
-    ridge = _checks.positive("ridge", ridge)
-    if ridge < 5e-16 * largest:
-        raise ValueError(
-            f"`ridge >= 5e-16 * k(x, x)` must hold to be felt in double precision, but got "
-            f"ridge={ridge!r} with k(x, x) up to {largest:g}."
-        )
-    return {
-        "ridge": ridge,
-        "width_multiplier": _checks.positive("width_multiplier", width_multiplier),
-    }
-
-
-def _known(
-    moment: MomentBound | None,
-    norm_bound: float | None,
-    horizon: int,
-    failure_probability: float,
-) -> dict[str, Any]:
-    """Check what the user claims to know, also where the schedule makes no use of it."""
-    if moment is not None:
-        _checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
-    return {
-        "moment": moment,
-        "norm_bound": None if norm_bound is None else _checks.positive("norm_bound", norm_bound),
-        "horizon": _checks.integer("horizon", horizon, low=1),
-        "failure_probability": _checks.in_unit_interval(
-            "failure_probability", failure_probability, closed_above=True
-        ),
-    }
-
-
-def _generator(seed: Seed) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "`seed` must be an integer of at least 0, a SeedSequence or a Generator, but got "
-            f"seed={seed!r}."
-        ) from error
-
-
-def _setting(options: dict[str, Any]) -> Setting:
-    for name in ("moment", "norm_bound"):
-        if options[name] is None:
-            raise ValueError(
-                f"`{name}` must be given for schedule={options['schedule']!r}, but got None."
-            )
-    return Setting(
-        options["moment"],
-        options["norm_bound"],
-        options["ridge"],
-        options["failure_probability"],
-        options["horizon"],
-    )
-
-
-def _direction_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
-    """Build ATA-GP-UCB or MoMA-GP-UCB."""
-    options, kernel, X = recipe.options, recipe.kernel, recipe.space.inputs
-    features, schedule = options["features"], options["schedule"]
-    rng = _generator(seed)
-    start = rng.bit_generator.state
-    setting = _setting(options) if isinstance(schedule, str) else None
-    chosen = schedule if setting is None else _direction_schedule(schedule, features, setting)
-    ground = Ground(
-        kernel,
-        X,
-        options["ridge"],
-        chosen.truncation,
-        _with_residual(options["variance"], features),
-    )
-    estimator: DirectionEstimator
-    if recipe.policy == "ata_gp_ucb":
-        estimator = TruncateDirections(len(X))
-    else:
-        estimator = MedianOfMeans(len(X), _most_groups(options))
-    embedding = None
-    posterior: Posterior
-    if isinstance(features, Nystrom):
-        sampling = _sampling(features, schedule, setting)
-        posterior = NystromPosterior(ground, features, sampling, estimator, rng)
-    else:
-        embedding = features.embed(kernel, X, rng)
-        posterior = DirectionPosterior(ground, embedding, estimator)
-    guarantee = _direction_guarantee(recipe, setting, embedding, ground.with_residual)
-    return _optimizer(recipe, posterior, chosen, guarantee, rng, start)
-
-
-def _direction_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
-    if name == "authors":
-        return AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
-    if isinstance(features, Nystrom):
-        return Theorem4(setting, features.accuracy)
-    if isinstance(features, Exact):
-        return Theorem4(setting, 0.0)
-    return Theorem3(setting)
-
-
-def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
-    """Return how the dictionary is drawn: the theorem's way, unless the authors' is asked for."""
-    authors = schedule == "authors"
-    q = features.oversampling
-    if q is None:
-        if setting is None:
-            raise ValueError(
-                "`oversampling` must be given to Nystrom(...) where the schedule is one's own, "
-                "but got None."
-            )
-        rule = authors_oversampling if authors else theorem4_oversampling
-        q = rule(setting, features.accuracy)
-    draws = features.draws or ("sites" if authors else "rounds")
-    return Sampling(q, each_round=draws == "rounds", by_leverage=authors)
-
-
-def _with_residual(variance: str | None, features: FeatureMap | Nystrom) -> bool:
-    """Choice (i) or (ii) of Algorithm 2; by default the paper's for these features."""
-    if variance is None:
-        return isinstance(features, Nystrom | Exact)
-    return _checks.choice("variance", variance, ("i", "ii")) == "ii"
-
-
-def _most_groups(options: dict[str, Any]) -> int:
-    wanted = options["groups"]
-    if wanted is None:
-        wanted = 8.0 * math.log(options["horizon"] / options["failure_probability"])
-    return int(2 ** math.ceil(math.log2(max(wanted, 1.0))))
-
-
-def _direction_guarantee(
-    recipe: Recipe, setting: Setting | None, embedding: Embedding | None, with_residual: bool
-) -> g.Guarantee:
-    options, X = recipe.options, recipe.space.inputs
-    if recipe.policy == "moma_gp_ucb":
-        return g.no_guarantee("medians of means with adaptive features have no theorem.")
-    if options["schedule"] != "theory" or setting is None:
-        return _unproven(options["schedule"])
-    features = options["features"]
-    missing = g.kernel_hypotheses(recipe.kernel, X)
-    _warn(missing)
-    theorem, more = g.feature_hypotheses(features, embedding, recipe.kernel, X, setting)
-    missing += more + g.width_hypotheses(options["width_multiplier"])
-    if isinstance(features, Nystrom | Exact) and not with_residual:
-        missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
-    statement = g.band_statement(theorem, setting.failure_probability, setting.horizon)
-    return g.Guarantee(not missing, statement, tuple(missing))
-
-
-def _unproven(schedule: str | Schedule) -> g.Guarantee:
-    if schedule == "authors":
-        return g.no_guarantee("the authors' constants are only order-wise those of the theorems.")
-    return g.no_guarantee("the schedule is one's own.")
-
-
-def _warn(missing: list[str]) -> None:
-    for reason in missing:
-        warnings.warn(f"No guarantee: {reason}", g.TheoryWarning, stacklevel=4)
-
-
-def _optimizer(
-    recipe: Recipe,
-    posterior: Posterior,
-    schedule: Schedule,
-    guarantee: g.Guarantee,
-    rng: np.random.Generator,
-    start: Mapping[str, Any] | None = None,
-) -> ArmOptimizer:
-    return ArmOptimizer(
-        recipe,
-        posterior,
-        schedule,
-        guarantee,
-        rng,
-        start=rng.bit_generator.state if start is None else start,
-    )
+    return direction_policy(Recipe("moma_gp_ucb", space, kernel, options), seed)

@@ -65,6 +65,11 @@ class Posterior(Protocol):
         ...
 
 
+def add_ridge(matrix: Array, ridge: float) -> None:
+    """Add the ridge to the diagonal of a contiguous square matrix, in place."""
+    matrix.reshape(-1)[:: len(matrix) + 1] += ridge
+
+
 def taken(state: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
     """Return a copy of one array of a saved state, which must be of this shape and finite."""
     array = state[name]
@@ -147,7 +152,7 @@ class RidgePosterior:
         # With root = N^(1/2): k^T (K + ridge N^-1)^-1 = (root k)^T (root K root + ridge)^-1 root.
         root = np.sqrt(self._counts[played])
         gram = self._kernel.matrix(self._X[played], self._X[played]) * np.outer(root, root)
-        gram[np.diag_indices_from(gram)] += self._ridge
+        add_ridge(gram, self._ridge)
         factor, lower = cho_factor(gram, lower=True, overwrite_a=True)
         cross = self._kernel.matrix(self._X[played], points) * root[:, None]
         weights = cho_solve((factor, lower), self._sums[played] / root)
@@ -180,7 +185,7 @@ class RidgePosterior:
         if self._dense:
             root = np.sqrt(self._counts)
             inner = self._gram * np.outer(root, root)
-            inner[np.diag_indices_from(inner)] += self._ridge
+            add_ridge(inner, self._ridge)
             half = solve_triangular(
                 np.linalg.cholesky(inner), self._gram * root[:, None], lower=True
             )
@@ -190,7 +195,7 @@ class RidgePosterior:
             return
         a = self._coordinates
         inner = (a.T * self._counts) @ a
-        inner[np.diag_indices_from(inner)] += self._ridge
+        add_ridge(inner, self._ridge)
         inverse = np.linalg.inv(inner)
         self._core = (inverse + inverse.T) / 2.0
         turned = a @ self._core

@@ -195,5 +195,8 @@ def truncated_direction_sums(  # type: ignore[no-untyped-def]
     for c in range(count):
         j = chosen[c]
         for i in range(directions.shape[0]):
-            sums[i] += u[c, i] * truncated_sum(sites, pool, buffers, j, u[c, i], b)
+            if abs(u[c, i]) * largest[j] <= b:  # few pairs of arm and direction lose anything
+                sums[i] += u[c, i] * totals[j]
+            else:
+                sums[i] += u[c, i] * truncated_sum(sites, pool, buffers, j, u[c, i], b)
     return sums

@@ -60,18 +60,17 @@ def first_best(mean, variance, beta, tolerance):  # type: ignore[no-untyped-def]
     them makes the choice the same on every machine and for every way of computing it.
     """
     n = mean.size
+    scores = np.empty(n)
     best = -np.inf
     scale = 0.0
     widest = 0.0
     for i in range(n):
-        std = np.sqrt(max(variance[i], 0.0))
-        score = mean[i] + beta * std
-        if score > best:
-            best = score
+        scores[i] = mean[i] + beta * np.sqrt(max(variance[i], 0.0))
+        best = max(best, scores[i])
         scale = max(scale, abs(mean[i]))
-        widest = max(widest, std)
-    slack = tolerance * (scale + beta * widest)
+        widest = max(widest, variance[i])
+    slack = tolerance * (scale + beta * np.sqrt(widest))
     for i in range(n):
-        if mean[i] + beta * np.sqrt(max(variance[i], 0.0)) >= best - slack:
+        if scores[i] >= best - slack:
             return i
     return 0

@@ -1,0 +1,157 @@
+"""The problem every benchmark plays: arms on a line, a sample function, Student-t payoffs.
+
+Nothing here is timed; it makes optimizers, brings them to a given round, and says what sizes their
+rounds work with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tailproof as tp
+from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.kernels import Kernel
+from tailproof.spans import kernel_coordinates
+
+Array = NDArray[np.float64]
+
+FREEDOM = 3.0  # of the Student-t noise: variance 3, third moment infinite
+KERNELS: dict[str, Kernel] = {
+    "SE": tp.SquaredExponential(0.2),
+    "Matern 5/2": tp.Matern(2.5, 0.2),
+}
+# Past this many payoffs an asked arm is told HELD payoffs at once instead of one: the run stays the
+# policy's own, at a fraction of the asks.
+ONE_BY_ONE = 10_000
+HELD = 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """One policy with one feature map under one kernel."""
+
+    policy: str
+    features: str
+    schedule: str
+    kernel: str
+    make: Callable[[tp.Finite, Kernel, int], ArmOptimizer]
+
+    @property
+    def name(self) -> str:
+        parts = (self.policy, self.features, self.schedule, self.kernel)
+        return ", ".join(part for part in parts if part)
+
+
+def _common(horizon: int) -> dict[str, Any]:
+    moment = tp.MomentBound(alpha=1.0, v=4.0)
+    return {"moment": moment, "norm_bound": 1.0, "horizon": horizon, "seed": 1}
+
+
+def _plain(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
+    # GP-UCB has no authors' schedule: Lemma 6's width with the noise's standard deviation.
+    width = tp.SubGaussian(math.sqrt(FREEDOM), 1.0, 1.0, 0.1)
+    return tp.gp_ucb(space, kernel, width, seed=1)
+
+
+def _truncated(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
+    return tp.tgp_ucb(space, kernel, schedule="authors", **_common(horizon))
+
+
+def _adaptive(features: Any, schedule: str) -> Callable[[tp.Finite, Kernel, int], ArmOptimizer]:
+    def make(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
+        options = _common(horizon)
+        return tp.ata_gp_ucb(space, kernel, features=features, schedule=schedule, **options)
+
+    return make
+
+
+def _medians(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
+    features = tp.QuadratureFourier(32)
+    return tp.moma_gp_ucb(space, kernel, features=features, schedule="authors", **_common(horizon))
+
+
+def all_cases() -> list[Case]:
+    """Every policy and feature map, under every kernel it allows."""
+    kinds: list[tuple[str, str, str, Any, tuple[str, ...]]] = [
+        ("gp_ucb", "", "Lemma 6", _plain, ("SE", "Matern 5/2")),
+        ("tgp_ucb", "", "authors", _truncated, ("SE", "Matern 5/2")),
+    ]
+    # The quadrature is that of the squared exponential's spectrum: no other kernel has it.
+    maps: list[tuple[Any, str, tuple[str, ...]]] = [
+        (tp.QuadratureFourier(32, folded=False), "authors", ("SE",)),
+        (tp.QuadratureFourier(32), "authors", ("SE",)),
+        (tp.Exact(), "authors", ("SE", "Matern 5/2")),
+        (tp.Nystrom(0.1), "authors", ("SE", "Matern 5/2")),
+        (tp.Nystrom(0.1), "theory", ("SE", "Matern 5/2")),
+        (tp.RandomFourier(32), "authors", ("SE", "Matern 5/2")),
+    ]
+    names = ("QFF(32) unfolded", "QFF(32)", "Exact", "Nystrom(0.1)", "Nystrom(0.1)", "RFF(32)")
+    for (features, schedule, kernels), name in zip(maps, names, strict=True):
+        kinds.append(("ata_gp_ucb", name, schedule, _adaptive(features, schedule), kernels))
+    kinds.append(("moma_gp_ucb", "QFF(32)", "authors", _medians, ("SE",)))
+    return [
+        Case(policy, features, schedule, kernel, make)
+        for policy, features, schedule, make, kernels in kinds
+        for kernel in kernels
+    ]
+
+
+def line(arms: int) -> tp.Finite:
+    """`arms` equidistant arms: 0.01, 0.02, .., 1.00 for a hundred."""
+    return tp.Finite(np.arange(1, arms + 1)[:, None] / arms)
+
+
+def sample_function(kernel: Kernel, space: tp.Finite, seed: int) -> Array:
+    """A draw of the Gaussian process at the arms, (n,), scaled to max |f| = 1."""
+    psi = kernel_coordinates(kernel, space.inputs)
+    f = psi @ np.random.default_rng(seed).standard_normal(psi.shape[1])
+    return f / np.abs(f).max()
+
+
+class Payoffs:
+    """Mean payoffs of the arms and a stream of noise."""
+
+    def __init__(self, means: Array, seed: int) -> None:
+        self.means: list[float] = means.tolist()
+        self._rng = np.random.default_rng(seed)
+
+    def noise(self, count: int) -> list[float]:
+        return self._rng.standard_t(FREEDOM, count).tolist()
+
+
+def play(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> None:
+    """One real round, ask and tell, for each entry of `noise`; what the benchmarks time."""
+    for error in noise:
+        arm = optimizer.ask_index()
+        optimizer.tell_index(arm, means[arm] + error)
+
+
+def advance(optimizer: ArmOptimizer, payoffs: Payoffs, t: int) -> None:
+    """Bring the optimizer to t payoffs: the policy's own run (see ONE_BY_ONE)."""
+    play(optimizer, payoffs.means, payoffs.noise(min(t, ONE_BY_ONE) - len(optimizer)))
+    while len(optimizer) < t:
+        arm = optimizer.ask_index()
+        noise = np.array(payoffs.noise(min(HELD, t - len(optimizer))))
+        optimizer.tell_index(arm, payoffs.means[arm] + noise)
+
+
+def snapshots(
+    case: Case, arms: int, horizon: int, marks: tuple[int, ...], folder: Path
+) -> tuple[list[float], dict[int, Path]]:
+    """Run `case` through the ascending `marks`, saving it at each; return means and files."""
+    space, kernel = line(arms), KERNELS[case.kernel]
+    payoffs = Payoffs(sample_function(kernel, space, seed=2), seed=3)
+    optimizer = case.make(space, kernel, horizon)
+    files = {}
+    for mark in marks:
+        advance(optimizer, payoffs, mark)
+        files[mark] = folder / f"{mark}.npz"
+        optimizer.save(files[mark])
+    return payoffs.means, files

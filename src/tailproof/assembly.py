@@ -1,0 +1,235 @@
+"""How a policy is put together from its parts: checks, posterior, schedule, guarantee."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tailproof import _checks
+from tailproof import guarantees as g
+from tailproof.arm_optimizer import ArmOptimizer, Recipe
+from tailproof.direction_posterior import DirectionPosterior, Ground, NystromPosterior, Sampling
+from tailproof.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
+from tailproof.features import Embedding, Exact, FeatureMap, Nystrom
+from tailproof.kernels import Kernel
+from tailproof.posterior import Posterior, RidgePosterior
+from tailproof.schedules import (
+    AuthorsATA,
+    AuthorsTGP,
+    MomentBound,
+    Schedule,
+    Setting,
+    SubGaussian,
+    Theorem1,
+    Theorem3,
+    Theorem4,
+    authors_oversampling,
+    theorem4_oversampling,
+)
+from tailproof.spaces import Finite
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def common_options(
+    space: Finite, kernel: Kernel, ridge: float, width_multiplier: float
+) -> dict[str, Any]:
+    """Check what all policies share, and return the options among it."""
+    if not isinstance(space, Finite):
+        raise ValueError(f"`space` must be Finite(arms), but got space={space!r}.")
+    _checks.instance("kernel", kernel, Kernel, "a kernel such as SquaredExponential(0.2)")
+    with np.errstate(over="ignore"):
+        largest = float(np.max(kernel.diagonal(space.inputs)))
+    if not math.isfinite(largest):
+        raise ValueError(f"`kernel` must be finite on the arms, but k(x, x) reaches {largest}.")
+    ridge = _checks.positive("ridge", ridge)
+    if ridge < 5e-16 * largest:
+        raise ValueError(
+            f"`ridge >= 5e-16 * k(x, x)` must hold to be felt in double precision, but got "
+            f"ridge={ridge!r} with k(x, x) up to {largest:g}."
+        )
+    return {
+        "ridge": ridge,
+        "width_multiplier": _checks.positive("width_multiplier", width_multiplier),
+    }
+
+
+def known_options(
+    moment: MomentBound | None,
+    norm_bound: float | None,
+    horizon: int,
+    failure_probability: float,
+) -> dict[str, Any]:
+    """Check what the user claims to know, also where the schedule makes no use of it."""
+    if moment is not None:
+        _checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
+    return {
+        "moment": moment,
+        "norm_bound": None if norm_bound is None else _checks.positive("norm_bound", norm_bound),
+        "horizon": _checks.integer("horizon", horizon, low=1),
+        "failure_probability": _checks.in_unit_interval(
+            "failure_probability", failure_probability, closed_above=True
+        ),
+    }
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "`seed` must be an integer of at least 0, a SeedSequence or a Generator, but got "
+            f"seed={seed!r}."
+        ) from error
+
+
+def _setting(options: dict[str, Any]) -> Setting:
+    for name in ("moment", "norm_bound"):
+        if options[name] is None:
+            raise ValueError(
+                f"`{name}` must be given for schedule={options['schedule']!r}, but got None."
+            )
+    return Setting(
+        options["moment"],
+        options["norm_bound"],
+        options["ridge"],
+        options["failure_probability"],
+        options["horizon"],
+    )
+
+
+def ridge_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
+    """Build GP-UCB or TGP-UCB."""
+    options, X, schedule = recipe.options, recipe.space.inputs, recipe.options["schedule"]
+    chosen: Schedule = schedule
+    if isinstance(schedule, str):
+        setting = _setting(options)
+        chosen = Theorem1(setting) if schedule == "theory" else AuthorsTGP(setting)
+    rng = _generator(seed)
+    posterior = RidgePosterior(
+        recipe.kernel, X, options["ridge"], lambda t: chosen.truncation(t, 0)
+    )
+    guarantee = _ridge_guarantee(recipe, chosen)
+    return ArmOptimizer(recipe, posterior, chosen, guarantee, rng, rng.bit_generator.state)
+
+
+def _ridge_guarantee(recipe: Recipe, schedule: Schedule) -> g.Guarantee:
+    if isinstance(schedule, Theorem1):
+        theorem, delta = "Theorem 1", schedule.setting.failure_probability
+        more = g.theorem1_hypotheses(delta)
+    elif isinstance(schedule, SubGaussian):
+        theorem = "the self-normalised inequality of appendix B"
+        delta = schedule.failure_probability
+        same = schedule.ridge == recipe.options["ridge"]
+        more = [] if same else ["the schedule was made for another ridge."]
+    else:
+        return _unproven(recipe.options["schedule"])
+    missing = g.kernel_hypotheses(recipe.kernel, recipe.space.inputs)
+    _warn(missing)
+    missing += more + g.width_hypotheses(recipe.options["width_multiplier"])
+    return g.Guarantee(not missing, g.band_statement(theorem, delta, None), tuple(missing))
+
+
+def direction_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
+    """Build ATA-GP-UCB or MoMA-GP-UCB."""
+    options, kernel, X = recipe.options, recipe.kernel, recipe.space.inputs
+    features, schedule = options["features"], options["schedule"]
+    rng = _generator(seed)
+    start = rng.bit_generator.state
+    setting = _setting(options) if isinstance(schedule, str) else None
+    chosen = schedule if setting is None else _direction_schedule(schedule, features, setting)
+    ground = Ground(
+        kernel,
+        X,
+        options["ridge"],
+        chosen.truncation,
+        _with_residual(options["variance"], features),
+    )
+    estimator: DirectionEstimator
+    if recipe.policy == "ata_gp_ucb":
+        estimator = TruncateDirections(len(X))
+    else:
+        estimator = MedianOfMeans(len(X), _most_groups(options))
+    embedding = None
+    posterior: Posterior
+    if isinstance(features, Nystrom):
+        sampling = _sampling(features, schedule, setting)
+        posterior = NystromPosterior(ground, features, sampling, estimator, rng)
+    else:
+        embedding = features.embed(kernel, X, rng)
+        posterior = DirectionPosterior(ground, embedding, estimator)
+    guarantee = _direction_guarantee(recipe, setting, embedding, ground.with_residual)
+    return ArmOptimizer(recipe, posterior, chosen, guarantee, rng, start)
+
+
+def _direction_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
+    if name == "authors":
+        return AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
+    if isinstance(features, Nystrom):
+        return Theorem4(setting, features.accuracy)
+    if isinstance(features, Exact):
+        return Theorem4(setting, 0.0)
+    return Theorem3(setting)
+
+
+def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
+    """Return how the dictionary is drawn: the theorem's way, unless the authors' is asked for."""
+    authors = schedule == "authors"
+    q = features.oversampling
+    if q is None:
+        if setting is None:
+            raise ValueError(
+                "`oversampling` must be given to Nystrom(...) where the schedule is one's own, "
+                "but got None."
+            )
+        rule = authors_oversampling if authors else theorem4_oversampling
+        q = rule(setting, features.accuracy)
+    draws = features.draws or ("sites" if authors else "rounds")
+    return Sampling(q, each_round=draws == "rounds", by_leverage=authors)
+
+
+def _with_residual(variance: str | None, features: FeatureMap | Nystrom) -> bool:
+    """Choice (i) or (ii) of Algorithm 2; by default the paper's for these features."""
+    if variance is None:
+        return isinstance(features, Nystrom | Exact)
+    return _checks.choice("variance", variance, ("i", "ii")) == "ii"
+
+
+def _most_groups(options: dict[str, Any]) -> int:
+    wanted = options["groups"]
+    if wanted is None:
+        wanted = 8.0 * math.log(options["horizon"] / options["failure_probability"])
+    return int(2 ** math.ceil(math.log2(max(wanted, 1.0))))
+
+
+def _direction_guarantee(
+    recipe: Recipe, setting: Setting | None, embedding: Embedding | None, with_residual: bool
+) -> g.Guarantee:
+    options, X = recipe.options, recipe.space.inputs
+    if recipe.policy == "moma_gp_ucb":
+        return g.no_guarantee("medians of means with adaptive features have no theorem.")
+    if options["schedule"] != "theory" or setting is None:
+        return _unproven(options["schedule"])
+    features = options["features"]
+    missing = g.kernel_hypotheses(recipe.kernel, X)
+    _warn(missing)
+    theorem, more = g.feature_hypotheses(features, embedding, recipe.kernel, X, setting)
+    missing += more + g.width_hypotheses(options["width_multiplier"])
+    if isinstance(features, Nystrom | Exact) and not with_residual:
+        missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
+    statement = g.band_statement(theorem, setting.failure_probability, setting.horizon)
+    return g.Guarantee(not missing, statement, tuple(missing))
+
+
+def _unproven(schedule: str | Schedule) -> g.Guarantee:
+    if schedule == "authors":
+        return g.no_guarantee("the authors' constants are only order-wise those of the theorems.")
+    return g.no_guarantee("the schedule is one's own.")
+
+
+def _warn(missing: list[str]) -> None:
+    for reason in missing:
+        warnings.warn(f"No guarantee: {reason}", g.TheoryWarning, stacklevel=5)
