@@ -147,8 +147,8 @@ def test_theorem_4_dictionaries_are_accurate_and_small_enough(ridge):
     """Properties of the dictionary, in 20 runs: size bound every round, sandwich at the end.
 
     Each run may fail with probability delta = 0.1; with the theorem's q none is expected to, since
-    q is about ten times what these runs need. The paper prints 1 + 1/lambda in the size bound,
-    right for draws with q sigma^2/lambda; Algorithm 3 draws with q sigma^2, for which it is 1 + lambda.
+    q is ten times what these runs need. The paper prints 1 + 1/lambda in the size bound, right for
+    draws with q sigma^2/lambda; Algorithm 3 draws with q sigma^2, for which it is 1 + lambda.
     """
     accuracy, horizon = 0.6, 150
     rho = (1 + accuracy) / (1 - accuracy)
