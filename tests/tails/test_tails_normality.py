@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest, kurtosis
 
-from tailproof.tails.dependence import across_arms, dependence, pooled, rank_autocorrelation
+from tailproof.tails.dependence import (
+    Dependence,
+    across_arms,
+    dependence,
+    pooled,
+    rank_autocorrelation,
+)
 from tailproof.tails.normality import excess_kurtosis, lilliefors_p, normality
 
 
@@ -86,6 +92,12 @@ def test_design_effect_is_that_of_an_autoregression():
     for i in range(1, x.size):
         x[i] = 0.6 * x[i - 1] + noise[i]
     assert dependence(x, 0.0).design_effect == pytest.approx(4.0, rel=0.15)
+
+
+@pytest.mark.parametrize("arms", range(2, 40))
+def test_independent_arms_pool_to_a_design_effect_of_exactly_one(arms):
+    one = Dependence(0.0, 0.0, 1.0, 1.0, 1.0)
+    assert pooled([(60, one)] * arms, across=1.0).design_effect == 1.0
 
 
 def test_clusters_of_large_deviations_are_dependence_too():

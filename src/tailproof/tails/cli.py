@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,7 @@ def _diagnose(args: argparse.Namespace) -> None:
     for note in found.notes:
         print(f"note: {note}")
     print()
-    print(found.sentence)
+    print(textwrap.fill(found.sentence, width=100, break_long_words=False))
     if args.out is not None:
         record = args.out / JSON_NAME
         record.write_text(found.to_json() + "\n", encoding="utf-8")

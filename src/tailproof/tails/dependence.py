@@ -129,10 +129,10 @@ def across_arms(exceeds: NDArray[np.bool_]) -> float:
 def pooled(parts: list[tuple[int, Dependence]], across: float) -> Dependence:
     """Combine the dependence of several arms, each given with its number of payoffs."""
     n = np.array([count for count, _ in parts], dtype=np.float64)
-    weights = n / n.sum()
-    plain = float(weights @ [d.autocorrelation for _, d in parts])
-    size = float(weights @ [d.autocorrelation_of_size for _, d in parts])
-    serial = float(weights @ [d.design_effect for _, d in parts])
     total = int(n.sum())
+    # Divided last: counts times effects of exactly 1 must average to exactly 1.
+    plain = float(n @ [d.autocorrelation for _, d in parts]) / total
+    size = float(n @ [d.autocorrelation_of_size for _, d in parts]) / total
+    serial = float(n @ [d.design_effect for _, d in parts]) / total
     effect = min(serial * max(across, 1.0), float(total))
     return Dependence(plain, size, _p_value(total, plain, size), across, effect)
