@@ -253,9 +253,8 @@ def test_options_reach_the_diagnosis(tmp_path, run):
     prices = np.exp(np.random.default_rng(7).standard_t(3, 400).cumsum() / 100.0)
     path = write(tmp_path / "p.csv", "price\n" + "".join(f"{float(p)!r}\n" for p in prices))
     _, out, _ = run(path, "--transform", "log-returns", "--level", "0.8", "--seed", "3")
-    assert diagnose_file(path, transform="log-returns", level=0.8, seed=3).sentence in " ".join(
-        out.split()
-    )
+    out = " ".join(out.split())
+    assert diagnose_file(path, transform="log-returns", level=0.8, seed=3).sentence in out
     assert "At 80% confidence" in out
 
 
