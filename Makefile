@@ -5,13 +5,13 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench reproduce clean
 
 .venv/base.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --editable ".[experiments]"
 	touch $@
 
 .venv/test.stamp: .venv/base.stamp
@@ -24,6 +24,7 @@ export OMP_NUM_THREADS ?= 1
 
 demo: .venv/base.stamp
 	$(BIN)/tailproof demo --out out/demo
+	$(BIN)/tailproof reproduce a b c f --quick --out out/demo/reproduce
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest -n auto
@@ -36,6 +37,10 @@ lint: .venv/lint.stamp
 format: .venv/lint.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Figure 1 at full scale; panels d and e need DATA, a folder with the data files.
+reproduce: .venv/base.stamp
+	$(BIN)/tailproof reproduce all --out out/reproduce $(if $(DATA),--data $(DATA))
 
 bench: .venv/test.stamp
 	$(BIN)/python benchmarks/rounds.py --out out/bench
