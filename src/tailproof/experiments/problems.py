@@ -1,0 +1,241 @@
+"""Problems the panels pose: arms, kernel, payoffs and what the policies are told about them.
+
+A source is a frozen description; with the generators of a trial it makes that trial's `Problem`.
+The constants are those of the authors' own runs: 100 arms 0.01, 0.02, .., 1.00, support points in
+[0, 1] and f divided by max |f|.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailproof.environments import (
+    ArmEnvironment,
+    DataArms,
+    PayoffLaw,
+    Spike,
+    SyntheticArms,
+    sample_rkhs_function,
+)
+from tailproof.kernels import Kernel, Precomputed, SquaredExponential
+from tailproof.schedules import MomentBound
+from tailproof.spaces import Finite
+
+Array = NDArray[np.float64]
+Generators = Callable[[str], np.random.Generator]
+
+ARMS = (np.arange(1, 101) / 100.0)[:, None]
+TERMS = 100  # p, the support points of a random function
+SUPPORT: Literal["cube"] = "cube"  # drawn from [0, 1], not from the arms
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One trial's problem.
+
+    Attributes
+    ----------
+    space, kernel
+        The arms and the kernel of TGP-UCB, Nystrom and exact features.
+    environment
+        Draws payoffs; not seen by the policies.
+    gap
+        Regret of a round in which each arm is played, (n,).
+    moment, norm_bound
+        What the policies are told; None in panel f, whose schedule is fixed.
+    fourier
+        Arms and kernel of the quadrature Fourier features, where they exist.
+    """
+
+    space: Finite
+    kernel: Kernel
+    environment: ArmEnvironment
+    gap: Array
+    moment: MomentBound | None = None
+    norm_bound: float | None = None
+    fourier: tuple[Finite, SquaredExponential] | None = None
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Panels a, b, c: a random function each trial, scaled to max |f| = B = 1.
+
+    v is the law's own bound at |f| = B: 3 + B^2 for Student-t(3), B^(1+alpha) / (2^alpha
+    (1 - alpha)) for Pareto payoffs of shape 2.
+    """
+
+    kernel: Kernel
+    law: PayoffLaw
+    coefficients: tuple[float, float]
+    alpha: float
+    norm_bound: float = 1.0
+
+    @property
+    def moment(self) -> MomentBound:
+        """The bound the policies are told."""
+        return MomentBound(self.alpha, float(self.law.moment_bound(self.alpha, self.norm_bound)))
+
+    def problem(self, generators: Generators) -> Problem:
+        """Return the problem of the trial whose generators these are."""
+        f = sample_rkhs_function(
+            self.kernel,
+            ARMS,
+            generators("function"),
+            support=SUPPORT,
+            terms=TERMS,
+            coefficients=self.coefficients,
+            normalise="max_abs",
+        )(ARMS)
+        space, kernel = Finite(ARMS), self.kernel
+        return Problem(
+            space,
+            kernel,
+            SyntheticArms(f, self.law),
+            f.max() - f,
+            self.moment,
+            self.norm_bound,
+            (space, kernel) if isinstance(kernel, SquaredExponential) else None,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return every constant, for the manifest."""
+        return {
+            "arms": f"{len(ARMS)} points {ARMS[0, 0]}, {ARMS[1, 0]}, .., {ARMS[-1, 0]}",
+            "kernel": repr(self.kernel),
+            "law": repr(self.law),
+            "coefficients": list(self.coefficients),
+            "support": SUPPORT,
+            "terms": TERMS,
+            "normalise": "f / max |f|",
+            "alpha": self.alpha,
+            "v": self.moment.v,
+            "B": self.norm_bound,
+            "regret": "max f - f(x_t)",
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Panels d, e: payoffs, v and B as recorded, regret on f / max f.
+
+    `lengthscale` is that of the Fourier features' kernel on the coordinates; None without them.
+    """
+
+    arms: DataArms
+    alpha: float = 1.0
+    lengthscale: float | None = None
+
+    def problem(self, generators: Generators) -> Problem:
+        """Return the problem, which is the same in every trial."""
+        arms = self.arms
+        if arms.gram is None:
+            raise ValueError(f"`arms` must have a kernel matrix, but {arms.name!r} has none.")
+        f = arms.means / arms.means.max()
+        fourier = None
+        if self.lengthscale is not None and arms.coordinates is not None:
+            fourier = (Finite(arms.coordinates), SquaredExponential(self.lengthscale))
+        return Problem(
+            Finite(list(arms.labels)),
+            Precomputed(arms.gram),
+            arms,
+            f.max() - f,
+            MomentBound(self.alpha, arms.mean_square),
+            arms.max_abs_mean,
+            fourier,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return every constant, for the manifest."""
+        arms = self.arms
+        digest = hashlib.sha256(arms.values.tobytes())
+        for array in (arms.gram, arms.coordinates):
+            digest.update(b"" if array is None else array.tobytes())
+        return {
+            "data": arms.name,
+            "data_sha256": digest.hexdigest(),
+            "arms": f"{len(arms.labels)} columns, {arms.values.size} payoffs",
+            "kernel": "covariance of the standardised columns, ddof 1",
+            "fourier_kernel": None
+            if self.lengthscale is None
+            else f"squared exponential on the unit square, l^2 = {self.lengthscale**2:.12g}",
+            "alpha": self.alpha,
+            "v": arms.mean_square,
+            "B": arms.max_abs_mean,
+            "regret": "1 - f(x_t) / max f",
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SteadySpike:
+    """Payoffs f(x) without noise, except at one arm, where `shift` is added every time."""
+
+    means: Array
+    arm: int
+    shift: float
+
+    def sample(self, arm_indices: ArrayLike, rng: np.random.Generator) -> Array:
+        """Return one payoff for each arm number in `arm_indices` (k,); nothing is drawn."""
+        arms = np.asarray(arm_indices)
+        return self.means[arms] + np.where(arms == self.arm, self.shift, 0.0)
+
+    def moment_bound(self, alpha: float) -> float:
+        """Return max over arms of |y|^(1+alpha)."""
+        arms = np.arange(self.means.size)
+        payoffs = self.means + np.where(arms == self.arm, self.shift, 0.0)
+        return float((np.abs(payoffs) ** (1.0 + alpha)).max())
+
+
+@dataclass(frozen=True)
+class Spiked:
+    """Panel f: one function scaled to [0, 1], and noise of +-size at one random arm.
+
+    A trial is a randomisation of the noise: its arm, and its sign. With `redrawn` the sign is
+    drawn anew in every round instead of once. The paper's sentence allows both readings; the
+    overshoot in its picture appears with the sign drawn once.
+    """
+
+    kernel: Kernel
+    size: float = 10.0
+    redrawn: bool = False
+
+    def problem(self, generators: Generators) -> Problem:
+        """Return the problem of the trial whose generators these are."""
+        f = sample_rkhs_function(
+            self.kernel,
+            ARMS,
+            generators("shared function"),
+            support=SUPPORT,
+            terms=TERMS,
+            normalise="unit_range",
+        )(ARMS)
+        rng = generators("spike")
+        arm = int(rng.integers(len(ARMS)))
+        sign = 1.0 if rng.random() < 0.5 else -1.0
+        environment: ArmEnvironment = (
+            SyntheticArms(f, Spike(arm, self.size))
+            if self.redrawn
+            else SteadySpike(f, arm, sign * self.size)
+        )
+        return Problem(Finite(ARMS), self.kernel, environment, f.max() - f)
+
+    def describe(self) -> dict[str, Any]:
+        """Return every constant, for the manifest."""
+        return {
+            "arms": f"{len(ARMS)} points {ARMS[0, 0]}, {ARMS[1, 0]}, .., {ARMS[-1, 0]}",
+            "kernel": repr(self.kernel),
+            "coefficients": [-1.0, 1.0],
+            "support": SUPPORT,
+            "terms": TERMS,
+            "normalise": "(f - min f) / (max f - min f), the same f in all trials",
+            "noise": f"+-{self.size:g} at one arm; arm and sign drawn once a trial",
+            "regret": "max f - f(x_t)",
+        }
+
+
+Source = Synthetic | Recorded | Spiked

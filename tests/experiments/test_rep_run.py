@@ -1,0 +1,238 @@
+"""The command end to end: files, resuming after any death, workers, a cluster, missing data."""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tailproof.cli import main
+from tailproof.experiments import runner, store
+from tailproof.experiments.problems import ARMS
+
+SAME = ("results.csv", "panel_f.csv", "summary.json", "manifest.json", "figure.svg", "figure.png")
+
+
+def start(command, out, *more):
+    """Start a command in a session of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tailproof", *command, "--out", str(out), *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finished(out):
+    return {path: path.stat().st_mtime_ns for path in (out / store.TRIALS).rglob("*.json")}
+
+
+def wait_for_trials(process, out, count):
+    while len(finished(out)) < count and process.poll() is None:
+        time.sleep(0.02)
+
+
+def assert_same(out, expected):
+    for name in SAME:
+        assert (out / name).read_bytes() == (expected / name).read_bytes(), name
+
+
+def test_a_run_leaves_every_file(undisturbed):
+    for name in (*SAME, "timings.json", "report.html"):
+        assert (undisturbed / name).stat().st_size > 0
+    with (undisturbed / "results.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    found = {(row["panel"], row["policy"], row["schedule"]) for row in rows}
+    assert found == {
+        *(("a", key, "authors") for key in ("tgp", "qff", "nystrom", "qff-folded")),
+        *(("c", key, "authors") for key in ("tgp", "nystrom")),
+        *(("f", key, "ln t") for key in ("gp", "gp-truncated")),
+    }
+    assert len(rows) == 8 * 2 * 40
+    one = next(row for row in rows if row["trial"] == "1" and row["round"] == "40")
+    kept = json.loads((undisturbed / "trials/a/tgp/0001.json").read_text())
+    assert float(one["regret_per_round"]) == kept["regret_per_round"][-1]
+    with (undisturbed / "panel_f.csv").open(newline="") as stream:
+        curves = list(csv.DictReader(stream))
+    assert len(curves) == 2 * 2 * len(ARMS)
+    assert set(curves[0]) == {"policy", "schedule", "trial", "x", "f", "mean", "std"}
+
+
+def test_summary_and_tables_hold_no_times(undisturbed):
+    for name in ("results.csv", "summary.json", "manifest.json"):
+        assert "seconds" not in (undisturbed / name).read_text()
+    content = json.loads((undisturbed / "timings.json").read_text())
+    assert set(content["rounds_per_second"]) == {"a", "c", "f"}
+    assert content["last_session_on"] == "1 worker processes"
+
+
+def test_a_finished_run_is_not_run_again(command, undisturbed, monkeypatch, capsys):
+    before = finished(undisturbed)
+    monkeypatch.setattr(runner, "run_trial", None)
+    assert main([*command, "--out", str(undisturbed), "--workers", "1"]) == 0
+    assert finished(undisturbed) == before
+    assert "Report:" in capsys.readouterr().out
+
+
+def test_only_missing_and_damaged_trials_are_run(command, undisturbed, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    subprocess.run(["cp", "-r", str(undisturbed), str(out)], check=True)
+    (out / "trials/a/qff/0001.json").unlink()
+    (out / "trials/f/gp/0000.json").write_bytes(b"")
+    ran = []
+
+    def counted(task):
+        ran.append(task.name)
+        return original(task)
+
+    original = runner.run_trial
+    monkeypatch.setattr(runner, "run_trial", counted)
+    assert main([*command, "--out", str(out), "--workers", "1"]) == 0
+    assert sorted(ran) == [("a", "qff", 1), ("f", "gp", 0)]
+    assert_same(out, undisturbed)
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(command, undisturbed, tmp_path):
+    out, rng = tmp_path / "out", random.Random(20)
+    for kill in range(2):
+        process = start(command, out, "--workers", "2")
+        wait_for_trials(process, out, rng.randint(1, 5) + 5 * kill)
+        time.sleep(0.05 * rng.random())
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    before = finished(out)
+    assert 0 < len(before) < 16
+    process = start(command, out, "--workers", "2")
+    _, messages = process.communicate()
+    assert process.returncode == 0, messages
+    assert messages.startswith(f"{len(before)} of 16 trials")
+    after = finished(out)
+    assert {path: after[path] for path in before} == before  # nothing was repeated
+    assert not list(out.rglob(f"{store.UNFINISHED}*"))
+    assert_same(out, undisturbed)  # and neither the deaths nor the workers show
+
+
+def test_ctrl_c_stops_at_once_and_says_how_to_go_on(command, tmp_path):
+    out = tmp_path / "out"
+    process = start(command, out, "--workers", "2", "--rounds", "1500")
+    wait_for_trials(process, out, 1)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    printed, messages = process.communicate()
+    assert process.returncode == 130
+    assert f"in {out}; the same command goes on from there." in messages.splitlines()[-1]
+    assert "Traceback" not in messages + printed
+    assert not list(out.rglob(f"{store.UNFINISHED}*"))
+    for path in finished(out):
+        assert len(json.loads(path.read_text())["regret_per_round"]) == 100
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, host="127.0.0.1", scheduler_port=0,
+        dashboard_address="127.0.0.1:0",
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_a_dask_cluster_gives_the_same_bytes(command, undisturbed, tmp_path):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    cluster = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        address = cluster.stdout.readline().strip()
+        assert address.startswith("tcp://127.0.0.1:")
+        process = start(command, tmp_path / "out", "--scheduler", address)
+        _, messages = process.communicate()
+        assert process.returncode == 0, messages
+    finally:
+        cluster.stdin.close()
+        cluster.stdout.close()
+        cluster.wait()
+    assert_same(tmp_path / "out", undisturbed)
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error_of_one_line():
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    with pytest.raises(OSError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        runner.cluster_pool("tcp://127.0.0.1:9", patience=0.2)
+
+
+def test_other_parameters_are_refused(command, undisturbed, capsys):
+    assert main([*command, "--out", str(undisturbed), "--seed", "1"]) == 2
+    assert "seed is 0 there, 1 here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["q"], "`panel` must be one of"),
+        (["e"], "panel e needs --data DIR with light_train.csv"),
+        (["a", "--rounds", "0"], "`rounds >= 1` must hold"),
+        (["a", "--workers", "0"], "`workers >= 1` must hold"),
+        (["a", "--policies", "ucb"], "`policies` must be one of"),
+        (["d", "--data", "nowhere"], "stocks.csv"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(arguments, message, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["reproduce", *arguments, "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tailproof reproduce: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert not out.exists()
+
+
+def test_all_without_data_says_what_it_does_instead(tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["reproduce", "all", "--rounds", "20", "--trials", "1", "--workers", "1"]
+    command += ["--policies", "tgp", "gp", "--out", str(out)]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "Panel e is left out: it needs --data DIR" in printed
+    manifest = json.loads((out / "manifest.json").read_text())
+    if "d" in manifest["panels"]:
+        assert "Panel d runs on an open stand-in" in printed
+        assert "stand-in" in manifest["panels"]["d"]["title"]
+    else:
+        assert "Panel d is left out" in printed
+    assert "Panel e is left out" in (out / "report.html").read_text()
+
+
+def test_the_data_panels_run_and_panels_without_the_policies_are_named(data, tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["reproduce", "d", "e", "f", "--data", str(data), "--rounds", "30", "--trials", "2"]
+    command += ["--policies", "tgp", "qff", "nystrom", "exact", "--workers", "1"]
+    assert main([*command, "--out", str(out)]) == 0
+    assert "Left out, since none of --policies is theirs: f." in capsys.readouterr().out
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert list(manifest["panels"]["d"]["policies"]) == ["tgp", "nystrom", "exact"]
+    assert list(manifest["panels"]["e"]["policies"]) == ["tgp", "qff", "nystrom", "exact"]
+
+
+def test_quick_is_small_and_may_be_made_smaller(tmp_path):
+    out = tmp_path / "out"
+    command = ["reproduce", "a", "f", "--quick", "--policies", "tgp", "gp", "--workers", "1"]
+    assert main([*command, "--trials", "1", "--out", str(out)]) == 0
+    panels = json.loads((out / "manifest.json").read_text())["panels"]
+    assert (panels["a"]["rounds"], panels["a"]["trials"]) == (1_000, 1)
+    assert (panels["f"]["rounds"], panels["f"]["trials"]) == (10_000, 1)
