@@ -13,7 +13,6 @@ import numpy as np
 import tailproof as tp
 from problem import KERNELS, Case, Payoffs, play
 from tailproof.arm_optimizer import ArmOptimizer
-from tailproof.estimators import group_count
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import literal
@@ -108,7 +107,9 @@ def _literal_features(case: Case, optimizer: ArmOptimizer, k_diag: Any) -> Any:
     }
     if case.policy == "moma_gp_ucb":
         most = posterior._estimator.most
-        return literal.LiteralMedianOfMeans(groups=lambda t: group_count(t, most), **common)
+        return literal.LiteralMedianOfMeans(
+            groups=lambda t, d: literal.group_rule(t, d, most), **common
+        )
     return literal.LiteralFeatures(truncation=optimizer._schedule.truncation, **common)
 
 

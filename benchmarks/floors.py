@@ -250,7 +250,7 @@ def _direction_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
     dictionary = len(getattr(posterior, "dictionary", ()))
     estimator = inner._estimator
     if optimizer.recipe.policy == "moma_gp_ucb":
-        return directions, 0, estimator.groups(), dictionary
+        return directions, 0, estimator.groups(posterior), dictionary
     level = optimizer._schedule.truncation(len(optimizer), posterior.directions)
     bites = np.sqrt(np.maximum(inner.leverage, 0.0)) * estimator._largest > level
     return directions, int(bites.sum()), 0, dictionary

@@ -8,7 +8,6 @@ import numpy as np
 
 import literal
 import tailproof as tp
-from tailproof.estimators import group_count
 
 SHORT = 0.15  # lengthscale (in units of the cube) that keeps 60 random arms well conditioned
 
@@ -241,7 +240,7 @@ def median_pair(instance):
         Phi=features.features(kernel, i.arms),
         k_diag=kernel.diagonal(i.arms),
         ridge=i.ridge,
-        groups=lambda t: group_count(t, 8),
+        groups=lambda t, d: literal.group_rule(t, d, 8),
         variance="i",
     )
     return opt, reference, lambda t: 1.5

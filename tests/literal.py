@@ -112,14 +112,15 @@ def truncated_sums(u, y, b):
     return np.where(np.abs(weighted) <= b, weighted, 0.0).sum(axis=1)
 
 
-def median_of_means_sums(u, y, k):
+def median_of_means_sums(u, y, k, played):
     """(m,): r_i = median over g = 0..k-1 of k * sum_{tau in group g} u_{i,tau} y_tau.
 
-    Payoff number tau = 1..t is in group (tau - 1) mod k. An even k takes the midpoint of the two
-    middle values; a group without payoffs has sum 0.
+    The payoff of round tau is in group (c + x_tau) mod k, c how often the arm x_tau was played
+    before. An even k takes the midpoint of the two middle values; a group without payoffs has
+    sum 0.
     """
     weighted = u * np.array(y)
-    group = np.array([(tau - 1) % k for tau in range(1, len(y) + 1)])
+    group = np.array([(played[:tau].count(arm) + arm) % k for tau, arm in enumerate(played)])
     return np.median([k * weighted[:, group == g].sum(axis=1) for g in range(k)], axis=0)
 
 
@@ -195,11 +196,17 @@ class LiteralFeatures:
         return feature_variance(self.Phi, self.k_diag, self.played, self.ridge, self.form)
 
 
+def group_rule(t, d, most):
+    """The largest power of two k <= most with k^2 <= t / max(d, 1), or 1."""
+    fitting = [2**j for j in range(30) if 2**j <= most and 4**j <= t / max(d, 1.0)]
+    return max(fitting, default=1)
+
+
 class LiteralMedianOfMeans:
     """Algorithm 2 with a median of means over groups of rounds in place of the truncated sums.
 
-    `groups(t)` is the number of groups k for t payoffs. The paper suggests it (Conclusion) and
-    gives no formula.
+    `groups(t, d)` is the number of groups k for t payoffs, d = trace(V_t^-1 Phi_t^T Phi_t). The
+    paper suggests the method (Conclusion) and gives no formula.
     """
 
     def __init__(self, *, Phi, k_diag, ridge, groups, variance):
@@ -228,9 +235,15 @@ class LiteralMedianOfMeans:
     def mean(self):
         if self.t == 0:
             return np.zeros(len(self.Phi))
-        k = self.groups(self.t)
+        gram = self.Phi[self.played].T @ self.Phi[self.played]
+        k = self.groups(
+            self.t, np.trace(np.linalg.solve(gram + self.ridge * np.eye(len(gram)), gram))
+        )
         return feature_mean(
-            self.Phi, self.played, self.ridge, lambda u: median_of_means_sums(u, self.payoffs, k)
+            self.Phi,
+            self.played,
+            self.ridge,
+            lambda u: median_of_means_sums(u, self.payoffs, k, self.played),
         )
 
     @property

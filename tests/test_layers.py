@@ -38,8 +38,11 @@ ROOMS = [
 # Rooms that stand apart: what is made without policies cannot come to depend on them.
 APART = {
     "environments": {"_checks", "kernels", "environments"},
-    "tails": {"_checks", "tails", "experiments"},
+    "tails": {"_checks", "tails"},
 }
+# `opt.save(path)` is a method because people look for it there; the work is done further up. What
+# draws pictures borrows the one place that sets matplotlib up.
+EXCEPTIONS = {("arm_optimizer", "storage"), ("theory", "experiments")}
 
 
 def room(path):
@@ -47,9 +50,9 @@ def room(path):
 
 
 def imported_rooms(path):
-    """Rooms of tailproof that a file imports when it is imported itself."""
+    """Rooms of tailproof that a file imports, at its top or inside a function."""
     rooms = set()
-    for node in ast.parse(path.read_text()).body:
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tailproof"):
             parts = node.module.split(".")
             names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
@@ -68,6 +71,8 @@ def test_imports_point_up_the_list(path):
     own = room(path)
     assert own in ROOMS, f"{own} has no place in the order of rooms"
     for other in imported_rooms(path) - {own}:
+        if (own, other) in EXCEPTIONS:
+            continue
         assert ROOMS.index(other) < ROOMS.index(own), f"{own} imports {other}"
         assert other in APART.get(own, ROOMS), f"{own} must not know {other}"
 

@@ -222,7 +222,7 @@ def test_rows_obey_the_norm_bound_of_appendix_d(K, rounds, alpha):
 
 def test_median_of_means_on_one_arm_is_the_hand_calculation():
     model = LiteralMedianOfMeans(
-        Phi=[[1.0]], k_diag=[2.0], ridge=3.0, groups=lambda t: min(t, 3), variance="ii"
+        Phi=[[1.0]], k_diag=[2.0], ridge=3.0, groups=lambda t, d: min(t, 3), variance="ii"
     )
     close(model.mean, [0.0])
     close(model.variance, [2.0])
@@ -234,7 +234,7 @@ def test_median_of_means_on_one_arm_is_the_hand_calculation():
 
 def test_an_even_number_of_groups_takes_the_midpoint():
     model = LiteralMedianOfMeans(
-        Phi=[[1.0]], k_diag=[1.0], ridge=2.0, groups=lambda t: 2, variance="i"
+        Phi=[[1.0]], k_diag=[1.0], ridge=2.0, groups=lambda t, d: 2, variance="i"
     )
     # V = 4, u = 1/2; the midpoint of 2 * 1/2 * (1, 9) is 5.
     close(told(model, [(0, 1.0), (0, 9.0)]).mean, [2.5])
@@ -243,7 +243,7 @@ def test_an_even_number_of_groups_takes_the_midpoint():
 def test_one_group_is_no_truncation(K, rounds):
     options = {"Phi": np.linalg.cholesky(K), "k_diag": np.diag(K), "ridge": RIDGE, "variance": "i"}
     plain = told(LiteralFeatures(truncation=keep_all, **options), rounds)
-    model = told(LiteralMedianOfMeans(groups=lambda t: 1, **options), rounds)
+    model = told(LiteralMedianOfMeans(groups=lambda t, d: 1, **options), rounds)
     close(model.mean, plain.mean)
     close(model.variance, plain.variance)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Sums of a million payoffs of this size are still finite, so no estimate can overflow.
-LARGEST_PAYOFF = 1e300
+# Sums of a million payoffs of this size, times features of size 1e20, are still finite.
+LARGEST_PAYOFF = 1e280
 
 
 def number(name: str, value: Any) -> float:
@@ -119,7 +119,7 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def payoffs(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return payoffs as a 1-D float64 array, each finite and of at most 1e300."""
+    """Return payoffs as a 1-D float64 array, each finite and of at most 1e280."""
     array = _numbers(name, value)
     array = finite_array(name, array.reshape(1) if array.ndim == 0 else array, ndim=1)
     if array.size and float(np.abs(array).max()) > LARGEST_PAYOFF:

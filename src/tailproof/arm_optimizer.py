@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tailproof.guarantees import Guarantee
 from tailproof.history import History, HistoryView
 from tailproof.kernels import Kernel
 from tailproof.posterior import Posterior
-from tailproof.schedules import Schedule
+from tailproof.schedules import Own, Schedule
 from tailproof.spaces import Finite
 
 Array = NDArray[np.float64]
@@ -27,14 +28,17 @@ TIE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Mean and confidence band at k points, in units of the payoff.
+    """Mean and confidence band at k points.
 
     Attributes
     ----------
-    mean, std, lower, upper : (k,)
-        lower and upper are mean -+ beta std.
+    mean, lower, upper : (k,)
+        In units of the payoff; lower and upper are mean -+ beta std.
+    std : (k,)
+        Posterior standard deviation sigma, in units of k(x, x)^(1/2): it knows where payoffs were
+        told, not how large they were.
     beta
-        The width: beta_{t+1} of the schedule times the width multiplier.
+        The width: beta_{t+1} of the schedule times the width multiplier, in units of the payoff.
     """
 
     mean: Array
@@ -83,6 +87,21 @@ class ArmOptimizer:
 
     `ask` names the next arm, `tell` takes its payoff; payoffs are maximised. Asking again before
     telling is fine: arms that were asked and not yet told shrink the variance, not the mean.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> arms = tp.Finite(["ash", "birch", "cedar"])
+    >>> opt = tp.gp_ucb(arms, tp.Precomputed([[1, 0, 0], [0, 1, 0], [0, 0, 1]]), tp.Own(2.0))
+    >>> opt.ask(), opt.ask()  # two at once: the second knows of the first
+    ('ash', 'birch')
+    >>> opt.tell("birch", [3.0, 4.0]); opt.tell("ash", 1.0); opt.tell("cedar", 0.5)
+    >>> opt.recommend().point, opt.recommend().payoffs, len(opt)
+    ('birch', 2, 4)
+    >>> opt.predict(["birch"]).mean.round(3)
+    array([2.333])
+    >>> opt.history.points.tolist()
+    ['birch', 'birch', 'ash', 'cedar']
     """
 
     def __init__(
@@ -95,8 +114,8 @@ class ArmOptimizer:
         start: Mapping[str, Any],
     ) -> None:
         self.space = recipe.space
-        self.guarantee = guarantee
         self.recipe = recipe
+        self._guarantee = guarantee
         self._posterior = posterior
         self._schedule = schedule
         self._rng = rng
@@ -106,7 +125,13 @@ class ArmOptimizer:
         self._history = History()
         self._counts = np.zeros(len(self.space), dtype=np.int64)
         self._pending: list[int] = []
+        self._pending_columns: list[Array] = []
         self._pending_variance: Array | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised after the payoffs told so far, and why not where nothing is."""
+        return self._guarantee.after(len(self._history))
 
     def __repr__(self) -> str:
         return f"<{self.recipe.policy} on {self.space!r}, {len(self._history)} payoffs>"
@@ -127,7 +152,6 @@ class ArmOptimizer:
         else:
             arm = engine.first_best(self._posterior.mean(), self._variance(), self.beta, TIE)
         self._pending.append(arm)
-        self._pending_variance = None
         return arm
 
     @property
@@ -173,10 +197,7 @@ class ArmOptimizer:
                 raise _unknown_index(index, len(self.space))
             if not abs(y) <= _checks.LARGEST_PAYOFF:
                 _checks.payoffs("y", y)
-            self._posterior.add((index,), (y,))
-            self._history.append(index, y)
-            self._counts[index] += 1
-            self._settle(index)
+            self._add((index,), (y,))
             return
         wrong = f"`index` must be one or a row of integers, but got {index!r}."
         try:
@@ -199,17 +220,31 @@ class ArmOptimizer:
                 f"`y` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
                 f"{len(arms)} arms."
             )
-        numbers = arms.tolist()
-        self._posterior.add(numbers, payoffs.tolist())
-        self._history.extend(arms, payoffs)
-        self._counts += np.bincount(arms, minlength=len(self.space))
-        for arm in numbers if self._pending else ():
-            self._settle(arm)
+        self._add(arms.tolist(), payoffs.tolist())
+
+    def _add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
+        """Take in payoffs that were checked."""
+        schedule, told = self._schedule, len(self._history)
+        if isinstance(schedule, Own):
+            # Functions of one's own may fail: all levels are asked before anything changes.
+            for i in range(len(arms)):
+                schedule.truncation(told + 1 + i, self._posterior.directions)
+        try:
+            self._posterior.add(arms, payoffs)
+        finally:
+            # Stopped half-way (Ctrl-C, say), what was taken in has been told, the rest has not.
+            for arm, payoff in islice(
+                zip(arms, payoffs, strict=True), self._posterior.count - told
+            ):
+                self._history.append(arm, payoff)
+                self._counts[arm] += 1
+                self._settle(arm)
 
     def _settle(self, arm: int) -> None:
         if self._pending:
             if arm in self._pending:
                 self._pending.remove(arm)
+            self._pending_columns = []
             self._pending_variance = None
 
     # -- answering
@@ -236,14 +271,14 @@ class ArmOptimizer:
         std = np.sqrt(variance)
         return Prediction(mean, std, mean - beta * std, mean + beta * std, beta)
 
-    def recommend(self, among: str = "all") -> Recommendation:
+    def recommend(self, among: str = "played") -> Recommendation:
         """Return the arm with the best robust mean, that mean, and its interval.
 
         Parameters
         ----------
         among
-            "all" arms, or "played" ones. The prior mean is zero: where all payoffs are negative
-            an arm never played looks best, unless it is excluded by "played".
+            "played" arms, or "all". The prior mean is zero: among all arms, one never played looks
+            best where all payoffs are negative.
         """
         _checks.choice("among", among, ("all", "played"))
         if len(self._history) == 0:
@@ -304,19 +339,17 @@ class ArmOptimizer:
         if not self._pending:
             return self._posterior.variance()
         if self._pending_variance is None:
-            ridge = float(self.recipe.options["ridge"])
-            variance = self._posterior.variance().copy()
-            columns: list[Array] = []
-            for arm in self._pending:
-                column = self._posterior.covariance(arm)
-                for earlier in columns:
-                    column = column - earlier * earlier[arm]
-                # The column's own entry, not the variance, so that the step stays a projection.
-                scaled = column / np.sqrt(ridge + max(float(column[arm]), 0.0))
-                columns.append(scaled)
-                variance -= scaled * scaled
-            self._pending_variance = np.maximum(variance, 0.0)
-        return self._pending_variance
+            self._pending_variance = self._posterior.variance().copy()
+        ridge = float(self.recipe.options["ridge"])
+        for arm in self._pending[len(self._pending_columns) :]:
+            column = self._posterior.covariance(arm)
+            for earlier in self._pending_columns:
+                column = column - earlier * earlier[arm]
+            # The column's own entry, not the variance, so that the step stays a projection.
+            scaled = column / np.sqrt(ridge + max(float(column[arm]), 0.0))
+            self._pending_columns.append(scaled)
+            self._pending_variance -= scaled * scaled
+        return np.maximum(self._pending_variance, 0.0)
 
 
 def _unknown_index(index: int, arms: int) -> ValueError:

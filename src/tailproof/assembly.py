@@ -13,9 +13,9 @@ from tailproof import guarantees as g
 from tailproof.arm_optimizer import ArmOptimizer, Recipe
 from tailproof.direction_posterior import DirectionPosterior, Ground, NystromPosterior, Sampling
 from tailproof.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
-from tailproof.features import Embedding, Exact, FeatureMap, Nystrom
+from tailproof.features import Exact, FeatureMap, Nystrom
 from tailproof.kernels import Kernel
-from tailproof.posterior import Posterior, RidgePosterior
+from tailproof.posterior import RidgePosterior
 from tailproof.schedules import (
     AuthorsATA,
     AuthorsTGP,
@@ -119,18 +119,22 @@ def ridge_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
 def _ridge_guarantee(recipe: Recipe, schedule: Schedule) -> g.Guarantee:
     if isinstance(schedule, Theorem1):
         theorem, delta = "Theorem 1", schedule.setting.failure_probability
-        more = g.theorem1_hypotheses(delta)
+        more = g.theorem1_hypotheses(delta) + _other_ridge(recipe, schedule.setting.ridge)
     elif isinstance(schedule, SubGaussian):
         theorem = "the self-normalised inequality of appendix B"
         delta = schedule.failure_probability
-        same = schedule.ridge == recipe.options["ridge"]
-        more = [] if same else ["the schedule was made for another ridge."]
+        more = _other_ridge(recipe, schedule.ridge)
     else:
         return _unproven(recipe.options["schedule"])
     missing = g.kernel_hypotheses(recipe.kernel, recipe.space.inputs)
     _warn(missing)
     missing += more + g.width_hypotheses(recipe.options["width_multiplier"])
-    return g.Guarantee(not missing, g.band_statement(theorem, delta, None), tuple(missing))
+    return g.guarantee(g.band_statement(theorem, delta, None), missing)
+
+
+def _other_ridge(recipe: Recipe, ridge: float) -> list[str]:
+    same = ridge == recipe.options["ridge"]
+    return [] if same else [f"the schedule was made for ridge={ridge:g}."]
 
 
 def direction_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
@@ -153,15 +157,13 @@ def direction_policy(recipe: Recipe, seed: Seed) -> ArmOptimizer:
         estimator = TruncateDirections(len(X))
     else:
         estimator = MedianOfMeans(len(X), _most_groups(options))
-    embedding = None
-    posterior: Posterior
+    posterior: NystromPosterior | DirectionPosterior
     if isinstance(features, Nystrom):
         sampling = _sampling(features, schedule, setting)
         posterior = NystromPosterior(ground, features, sampling, estimator, rng)
     else:
-        embedding = features.embed(kernel, X, rng)
-        posterior = DirectionPosterior(ground, embedding, estimator)
-    guarantee = _direction_guarantee(recipe, setting, embedding, ground.with_residual)
+        posterior = DirectionPosterior(ground, features.embed(kernel, X, rng), estimator)
+    guarantee = _direction_guarantee(recipe, setting, posterior.residual, ground.with_residual)
     return ArmOptimizer(recipe, posterior, chosen, guarantee, rng, start)
 
 
@@ -206,28 +208,28 @@ def _most_groups(options: dict[str, Any]) -> int:
 
 
 def _direction_guarantee(
-    recipe: Recipe, setting: Setting | None, embedding: Embedding | None, with_residual: bool
+    recipe: Recipe, setting: Setting | None, residual: float, with_residual: bool
 ) -> g.Guarantee:
     options, X = recipe.options, recipe.space.inputs
     if recipe.policy == "moma_gp_ucb":
-        return g.no_guarantee("medians of means with adaptive features have no theorem.")
+        return g.guarantee("", ["medians of means in feature directions have no theorem."])
     if options["schedule"] != "theory" or setting is None:
         return _unproven(options["schedule"])
     features = options["features"]
     missing = g.kernel_hypotheses(recipe.kernel, X)
     _warn(missing)
-    theorem, more = g.feature_hypotheses(features, embedding, recipe.kernel, X, setting)
+    theorem, more = g.feature_hypotheses(features, residual, recipe.kernel, X, setting)
     missing += more + g.width_hypotheses(options["width_multiplier"])
     if isinstance(features, Nystrom | Exact) and not with_residual:
         missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
     statement = g.band_statement(theorem, setting.failure_probability, setting.horizon)
-    return g.Guarantee(not missing, statement, tuple(missing))
+    return g.guarantee(statement, missing, setting.horizon)
 
 
 def _unproven(schedule: str | Schedule) -> g.Guarantee:
     if schedule == "authors":
-        return g.no_guarantee("the authors' constants are only order-wise those of the theorems.")
-    return g.no_guarantee("the schedule is one's own.")
+        return g.guarantee("", ["the authors' constants are only order-wise the theorems'."])
+    return g.guarantee("", ["the schedule is one's own."])
 
 
 def _warn(missing: list[str]) -> None:

@@ -18,7 +18,7 @@ from tailproof._engine import dictionary, eigen
 from tailproof.estimators import DirectionEstimator
 from tailproof.features import Embedding, Nystrom, nystrom_embedding
 from tailproof.kernels import Kernel
-from tailproof.posterior import REFRESH, add_ridge, taken
+from tailproof.posterior import REFRESH, eigh_above, taken
 from tailproof.spans import kernel_coordinates
 
 Array = NDArray[np.float64]
@@ -45,9 +45,30 @@ class DirectionPosterior:
         self._counts = np.zeros(len(ground.X))
         self._fresh_mean: Array | None = None
         self._values: Array  # eigenvalues of H
+        self.slack: Array
         self.vectors: Array
         self.leverage: Array
         self.embed(embedding)
+
+    @property
+    def count(self) -> int:
+        """Number of payoffs taken in."""
+        return self._count
+
+    @property
+    def counts(self) -> Array:
+        """Number of payoffs by arm, (n,); not to be written to."""
+        return self._counts
+
+    @property
+    def residual(self) -> float:
+        """Largest part of k(x, x) that the features leave out."""
+        return float(np.max(self._prior - self.embedding.squared_norms()))
+
+    @property
+    def effective_dimension(self) -> float:
+        """Trace of H^(-1) (H - ridge): how many directions the payoffs have told apart."""
+        return len(self.roots) - self._ground.ridge * float(self.roots @ self.roots)
 
     def embed(self, embedding: Embedding) -> None:
         """Change over to another embedding of the same arms."""
@@ -66,17 +87,17 @@ class DirectionPosterior:
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
         """Take in payoffs in order."""
         for arm, payoff in zip(arms, payoffs, strict=True):
-            self.count(arm, payoff)
+            self.take(arm, payoff)
             self.follow(arm)
 
-    def count(self, arm: int, payoff: float) -> None:
+    def take(self, arm: int, payoff: float) -> None:
         """Take in one payoff but leave V to a following `follow` or `embed`."""
         self._estimator.add(arm, payoff)
         self._count += 1
         self._counts[arm] += 1.0
 
     def follow(self, arm: int) -> None:
-        """Let V follow a payoff that was counted at `arm`."""
+        """Let V follow a payoff that was taken in at `arm`."""
         self._fresh_mean = None
         if self._count % REFRESH == 0:
             self._refresh()
@@ -184,15 +205,14 @@ class DirectionPosterior:
     def _refresh(self) -> None:
         """Make V's eigendecomposition and the leverages anew from the counts."""
         a = self.embedding.coordinates
-        inner = (a.T * self._counts) @ a
-        add_ridge(inner, self._ground.ridge)
-        values, columns = np.linalg.eigh(inner)
-        self._values = np.maximum(values, self._ground.ridge)
+        self._values, columns = eigh_above((a.T * self._counts) @ a, self._ground.ridge)
         self.log_det = float(np.log(self._values / self._ground.ridge).sum())
         self.vectors = np.ascontiguousarray(columns.T)
         self.roots = 1.0 / np.sqrt(self._values)
         half = (a @ columns) * self.roots
         self.leverage = np.einsum("ij,ij->i", half, half)
+        # Rank-one steps subtract from at most |a|^2 / ridge, REFRESH times, each to rounding.
+        self.slack = 1e-12 * np.einsum("ij,ij->i", a, a) / self._ground.ridge
         self._fresh_mean = None
 
 
@@ -225,8 +245,18 @@ class NystromPosterior:
         self._ground, self._nystrom, self._sampling, self._rng = ground, nystrom, sampling, rng
         self._psi = kernel_coordinates(ground.kernel, ground.X, nystrom.cutoff)
         self.dictionary = np.empty(0, dtype=np.int64)
-        self._counts = np.zeros(len(ground.X))
         self._inner = DirectionPosterior(ground, self._embedding(), estimator)
+
+    @property
+    def count(self) -> int:
+        """Number of payoffs taken in."""
+        return self._inner.count
+
+    @property
+    def residual(self) -> float:
+        """Largest part of k(x, x) that no dictionary can span, being below the cutoff."""
+        norms = np.einsum("ij,ij->i", self._psi, self._psi)
+        return float(np.max(self._ground.kernel.diagonal(self._ground.X) - norms))
 
     @property
     def directions(self) -> int:
@@ -245,8 +275,7 @@ class NystromPosterior:
 
     def _add(self, arm: int, payoff: float) -> None:
         variance = self._inner.variance()  # of the round before, as Algorithm 3 is given it
-        self._inner.count(arm, payoff)
-        self._counts[arm] += 1.0
+        self._inner.take(arm, payoff)
         drawn = self._draw(variance)
         if not np.array_equal(drawn, self.dictionary):
             self.dictionary = drawn
@@ -279,7 +308,6 @@ class NystromPosterior:
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Take back what `state` gave, with the history (t,) that led to it."""
-        self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
         self.dictionary = state["dictionary"].astype(np.int64)
         self._inner.embed(self._embedding())
         self._inner.restore(state, arms, payoffs)
@@ -293,6 +321,6 @@ class NystromPosterior:
         q = s.oversampling / self._ground.ridge if s.by_leverage else s.oversampling
         uniforms = self._rng.random(len(variance))
         drawn: NDArray[np.int64] = dictionary.drawn_arms(
-            variance, self._counts, uniforms, q, s.each_round
+            variance, self._inner.counts, uniforms, q, s.each_round
         )
         return drawn

@@ -1,8 +1,6 @@
-"""Robust sums: what becomes of single payoffs before they meet the features.
+"""Robust sums in every feature direction, over the whole history, anew each round.
 
-Two kinds. A `site` estimator turns each payoff into a number once, when it is told, and the
-posterior is linear in the sums per arm (GP-UCB, Algorithm 1). A `direction` estimator looks at
-the whole history anew each round, in every feature direction (Algorithm 2, median of means).
+(Algorithm 1 needs nothing of the kind: it sets a payoff to zero once, when it is told.)
 """
 
 from __future__ import annotations
@@ -23,7 +21,13 @@ class Spectrum(Protocol):
 
     roots: Array  # (r,) 1 / sqrt(eigenvalue)
     vectors: Array  # (r, r), rows
-    leverage: Array  # (n,) a_j^T H^(-1) a_j
+    leverage: Array  # (n,) a_j^T H^(-1) a_j, by rank-one steps
+    slack: Array  # (n,) how far rounding may have moved it
+
+    @property
+    def effective_dimension(self) -> float:
+        """Trace of H^(-1) (H - ridge): how many directions the payoffs have told apart."""
+        ...
 
 
 class DirectionEstimator(Protocol):
@@ -119,7 +123,7 @@ class TruncateDirections:
             self._buffers,
             self._totals,
             self._largest,
-            spectrum.leverage,
+            spectrum.leverage + spectrum.slack,
             level,
             embedding.coordinates,
             spectrum.roots,
@@ -138,9 +142,12 @@ class TruncateDirections:
 class MedianOfMeans:
     """r_i = median over k groups of k times the group's sum of u_{i,tau} y_tau.
 
-    Payoff number tau belongs to group (tau - 1) mod k. k is a power of two: the largest one that is
-    at most sqrt(t) and at most `most`; since k divides `most`, group sums for any k are sums of the
-    sums kept for `most` groups, and no pass over the history is needed when k grows.
+    The c-th payoff (from 0) of arm j belongs to group (c + j) mod k: each arm's payoffs go round
+    the groups, so that every group holds its share of every arm. k is a power of two, the largest
+    one that is at most `most` and at most sqrt(t / d), d the effective dimension: then a group has
+    about k payoffs a direction or more. With fewer than 4 payoffs a direction k is 1, the plain
+    sum. Since k divides `most`, group sums for any k are sums of the sums kept for `most` groups,
+    and no pass over the history is needed when k changes.
     """
 
     def __init__(self, arms: int, most: int) -> None:
@@ -149,14 +156,16 @@ class MedianOfMeans:
         self._by_coordinate: Array | None = None  # (r, most), coordinates^T by_arm
         self._coordinates: Array | None = None
         self._count = 0
+        self._next = np.arange(arms) % most  # each arm's next group
 
-    def groups(self) -> int:
+    def groups(self, spectrum: Spectrum) -> int:
         """Return the number k of groups now in use."""
-        return group_count(self._count, self.most)
+        return group_count(self._count / max(spectrum.effective_dimension, 1.0), self.most)
 
     def add(self, arm: int, payoff: float) -> None:
         """Take in one payoff."""
-        group = self._count % self.most
+        group = self._next[arm]
+        self._next[arm] = (group + 1) % self.most
         self._by_arm[arm, group] += payoff
         if self._by_coordinate is not None and self._coordinates is not None:
             self._by_coordinate[:, group] += payoff * self._coordinates[arm]
@@ -192,7 +201,7 @@ class MedianOfMeans:
             return np.zeros(0)
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
-        k = self.groups()
+        k = self.groups(spectrum)
         sums = self._by_coordinate.reshape(-1, self.most // k, k).sum(axis=1)
         turned = spectrum.vectors.T @ (spectrum.roots[:, None] * (spectrum.vectors @ sums))
         means = embedding.directions @ turned
@@ -201,7 +210,7 @@ class MedianOfMeans:
         return k * 0.5 * (middle[:, max(k // 2 - 1, 0)] + middle[:, k // 2])
 
 
-def group_count(payoffs: int, most: int) -> int:
+def group_count(payoffs: float, most: int) -> int:
     """Return the largest power of two that is at most sqrt(payoffs) and at most `most`, or 1."""
     k = 1
     while 2 * k <= most and 4 * k * k <= payoffs:

@@ -26,7 +26,7 @@ from tailproof.kernels import Kernel, Matern, SquaredExponential, scaled_inputs
 from tailproof.spans import kernel_coordinates
 
 Array = NDArray[np.float64]
-LARGEST_FEATURE_MATRIX = 2**27  # entries: 1 GiB
+LARGEST_FEATURE_MATRIX = 2**25  # entries; with its decomposition about 1 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +182,12 @@ class QuadratureFourier:
             )
         omega, weight = _half_grid(self.nodes, d)
         zero = ~omega.any(axis=1)
-        # Of a pair +-omega one is kept; the frequency 0 is its own partner and has no sine.
+        # Of a pair +-omega one is kept; the frequency 0 is its own partner. Its sine is zero: a
+        # feature in the paper's count, none when folded.
         pair = np.where(zero, 1.0, 2.0)
         once = weight * pair if self.folded else weight
         copies = np.ones_like(pair) if self.folded else pair
-        keep = ~zero
+        keep = ~zero | (not self.folded)
         cosine, sine = np.sqrt(once), np.sqrt(once[keep])
         lengthscale = kernel.lengthscale
 
@@ -222,6 +223,16 @@ class RandomFourier:
         Number of random frequencies; each gives a cosine and a sine.
 
     The kernel may be SquaredExponential or Matern. Frequencies are drawn from the optimizer's seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailproof.kernels import Matern
+    >>> X, k = np.linspace(0, 1, 30)[:, None], Matern(1.5, 0.3)
+    >>> embedding = RandomFourier(2000).embed(k, X, np.random.default_rng(0))
+    >>> phi = embedding.coordinates @ embedding.directions.T
+    >>> phi.shape, bool(np.abs(phi @ phi.T - k.matrix(X, X)).max() < 0.1)
+    ((30, 4000), True)
     """
 
     frequencies: int
@@ -265,6 +276,14 @@ class Exact:
     tolerance
         Eigenvalues of at most this share of the largest are left out. Fewer directions mean a
         smaller width; what is left out stays in the variance (choice (ii) of Algorithm 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailproof.kernels import SquaredExponential
+    >>> X, rng = np.linspace(0, 1, 100)[:, None], np.random.default_rng(0)
+    >>> Exact(tolerance=1e-9).embed(SquaredExponential(0.2), X, rng).size  # directions
+    15
     """
 
     tolerance: float = 1e-10
@@ -290,7 +309,9 @@ class Nystrom:
     """Nystrom embedding on a dictionary of past points, redrawn every round (Algorithm 3).
 
     phi_t(x) = (K_D^(1/2))^+ k_D(x). After round t each past round i puts x_i into the dictionary
-    with probability min(q sigma_{t-1}^2(x_i), 1); a point drawn twice enters once.
+    with probability min(q sigma_{t-1}^2(x_i), 1); a point drawn twice enters once. With a small q
+    or a small ridge dictionaries swing: a full one lowers the variances by which the next is
+    drawn, which comes out sparse, and may be empty (then mean 0, variance k(x, x)).
 
     Parameters
     ----------
@@ -308,6 +329,17 @@ class Nystrom:
     cutoff
         What counts as zero in the pseudo-inverse: directions in which the kernel matrix of all
         arms has an eigenvalue of at most this share of its largest.
+
+    Examples
+    --------
+    >>> import numpy as np, tailproof as tp
+    >>> opt = tp.ata_gp_ucb(tp.Finite(np.linspace(0, 1, 50)[:, None]), tp.Matern(2.5, 0.3),
+    ...                     features=Nystrom(accuracy=0.5), moment=tp.MomentBound(1.0, 2.0),
+    ...                     norm_bound=1.0, seed=0)
+    >>> opt.tell_index([3, 30, 3], [1.0, 0.5, 2.0])
+    >>> std = opt.predict().std
+    >>> bool(std[3] < std[30] < std[15])
+    True
     """
 
     accuracy: float = 0.1
@@ -333,9 +365,9 @@ def nystrom_embedding(
     """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
 
     With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
-    features are the projections F^T psi, turned by E. Nothing is divided by a small number. If
-    the dictionary spans everything psi does, F is square: then the coordinates are psi itself
-    (the very same array), and E F^T are the directions.
+    features are the projections F^T psi, turned by E. If the dictionary spans everything
+    psi does, F is square: then the coordinates are psi itself (the very same array), and E F^T
+    are the directions.
     """
     if len(dictionary) == 0:
         return _no_features(len(psi), 0)

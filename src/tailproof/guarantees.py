@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.features import Embedding, Exact, FeatureMap, Nystrom, QuadratureFourier
+from tailproof.features import Exact, FeatureMap, Nystrom, QuadratureFourier
 from tailproof.kernels import Kernel
-from tailproof.schedules import Setting
+from tailproof.schedules import Setting, theorem4_oversampling
 
 Array = NDArray[np.float64]
 
@@ -25,28 +25,39 @@ class Guarantee:
 
     Attributes
     ----------
-    holds
-        True if a theorem's confidence statement applies, given that the assumptions the user
-        states (moment bound, norm bound, noise bound) are true.
     statement
-        What is promised, in words.
+        What is promised, in words; "none" where something is missing.
     missing
-        What stands in the way, one sentence each; empty if it holds.
+        What stands in the way, one sentence each; empty if the guarantee holds.
+    horizon
+        Rounds it covers; None for all.
     """
 
-    holds: bool
     statement: str
     missing: tuple[str, ...] = ()
+    horizon: int | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether a theorem's confidence statement applies.
+
+        Given that what the user states (moment bound, norm bound, noise bound) is true.
+        """
+        return not self.missing
 
     def __str__(self) -> str:
-        if self.holds:
-            return self.statement
-        return "No guarantee: " + " ".join(self.missing)
+        return self.statement if self.holds else "No guarantee: " + " ".join(self.missing)
+
+    def after(self, payoffs: int) -> Guarantee:
+        """Return what is left of the guarantee after so many payoffs."""
+        if not self.holds or self.horizon is None or payoffs <= self.horizon:
+            return self
+        return guarantee("", [f"{payoffs} payoffs exceed the horizon of {self.horizon}."])
 
 
-def no_guarantee(reason: str) -> Guarantee:
-    """Return the guarantee of a heuristic."""
-    return Guarantee(False, "none", (reason,))
+def guarantee(statement: str, missing: list[str], horizon: int | None = None) -> Guarantee:
+    """Return a guarantee, which holds if nothing is missing."""
+    return Guarantee("none" if missing else statement, tuple(missing), horizon)
 
 
 def band_statement(theorem: str, failure_probability: float, horizon: int | None) -> str:
@@ -54,7 +65,7 @@ def band_statement(theorem: str, failure_probability: float, horizon: int | None
     rounds = "all rounds" if horizon is None else f"all rounds up to {horizon}"
     return (
         f"With probability at least {1.0 - failure_probability:g} the true mean payoffs lie inside "
-        f"the band at all points in {rounds} ({theorem})."
+        f"the band at all arms in {rounds} ({theorem})."
     )
 
 
@@ -68,19 +79,22 @@ def kernel_hypotheses(kernel: Kernel, X: Array) -> list[str]:
 
 def feature_hypotheses(
     features: FeatureMap | Nystrom,
-    embedding: Embedding | None,
+    residual: float,
     kernel: Kernel,
     X: Array,
     setting: Setting,
 ) -> tuple[str, list[str]]:
-    """Return the theorem that covers ATA-GP-UCB with these features, and what it misses."""
+    """Return the theorem that covers ATA-GP-UCB with these features, and what it misses.
+
+    `residual` is the largest part of k(x, x) that the features leave out for good.
+    """
     if isinstance(features, QuadratureFourier):
         return "Theorem 3", _quadrature_hypotheses(features, kernel, X, setting)
     if isinstance(features, Nystrom):
-        return "Theorem 4", _nystrom_hypotheses(features, setting)
+        missing = _nystrom_hypotheses(features, setting)
+        return "Theorem 4", missing + _residual_hypotheses(residual, setting, "cutoff of Nystrom")
     if isinstance(features, Exact):
-        assert embedding is not None
-        return "Theorem 4", _exact_hypotheses(embedding, kernel, X, setting)
+        return "Theorem 4", _residual_hypotheses(residual, setting, "tolerance of Exact")
     return "none", ["no theorem covers these features (Remark 3 on random Fourier features)."]
 
 
@@ -94,15 +108,36 @@ def _quadrature_hypotheses(
             f"Theorem 3 asks for nodes >= 2 log_(4/e)(T^3) = {least}, but nodes={features.nodes}; "
             f"the kernel error is at most {features.error_bound(kernel, X):.3g}."
         )
+    share = _approximation_share(features.error_bound(kernel, X), setting)
+    if share > 1e-6:
+        missing.append(
+            f"the features' error may move the band by {share:.3g} times norm_bound, which the "
+            "width does not cover."
+        )
     if X.min() < 0.0 or X.max() > 1.0:
         missing.append("Theorem 3 asks for arms in [0, 1]^d.")
     return missing
 
 
+def _approximation_share(error: float, setting: Setting) -> float:
+    """Lemma 1's additive term O(B eps^(1/2) t^2) at t = T, in units of B, from its proof.
+
+    |alpha - alpha~| <= B eps (t/lambda + t^2/lambda^2), |sigma - sigma~|^2 <= eps (1 + t/lambda)^2
+    + eps^2 t/lambda ("Error in posterior mean and variance approximations").
+    """
+    ratio = setting.horizon / setting.ridge
+    return error * ratio * (1.0 + ratio) + math.sqrt(
+        error * (1.0 + ratio) ** 2 + error * error * ratio
+    )
+
+
 def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
     missing = []
-    if features.oversampling is not None:
-        missing.append("Theorem 4 fixes the oversampling q.")
+    least = theorem4_oversampling(setting, features.accuracy)
+    if features.oversampling is not None and features.oversampling < least:
+        missing.append(
+            f"Theorem 4 asks for q = {least:.4g}, but oversampling={features.oversampling:g}."
+        )
     if features.draws == "sites":
         missing.append('Algorithm 3 draws for every past round, but draws="sites".')
     if setting.ridge < 1.0:
@@ -113,16 +148,13 @@ def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
     return missing
 
 
-def _exact_hypotheses(
-    embedding: Embedding, kernel: Kernel, X: Array, setting: Setting
-) -> list[str]:
+def _residual_hypotheses(residual: float, setting: Setting, lever: str) -> list[str]:
     # The bias term B (1 + |Phi_t (I - P)| / sqrt(ridge)) of Theorem 4's proof is at most 2 B while
     # the part left out of the features adds up to at most the ridge.
-    residual = float(np.max(kernel.diagonal(X) - embedding.squared_norms()))
     if residual * setting.horizon > setting.ridge:
         return [
             f"the features leave out {residual:.3g} of k(x, x), which over {setting.horizon} "
-            f"rounds exceeds ridge={setting.ridge:g}; lower the tolerance of Exact()."
+            f"rounds exceeds ridge={setting.ridge:g}; lower the {lever}()."
         ]
     return []
 

@@ -231,8 +231,8 @@ class Precomputed(_Arithmetic):
     Parameters
     ----------
     gram
-        (n, n), symmetric positive semi-definite (to rounding: eigenvalues above
-        -1e-8 times the largest).
+        (n, n), symmetric positive semi-definite. Eigenvalues down to -1e-8 times the largest
+        entry pass for rounding and are set to zero.
 
     Examples
     --------
@@ -255,11 +255,14 @@ class Precomputed(_Arithmetic):
                 f"`gram` must be symmetric, but got |gram - gram.T| up to {asymmetry:g}."
             )
         gram = (gram + gram.T) / 2.0
-        lowest = float(np.linalg.eigvalsh(gram)[0])
-        if lowest < -1e-8 * scale:
+        values, vectors = np.linalg.eigh(gram)
+        if values[0] < -1e-8 * scale:
             raise ValueError(
-                f"`gram` must be positive semi-definite, but got an eigenvalue of {lowest:g}."
+                f"`gram` must be positive semi-definite, but got an eigenvalue of {values[0]:g}."
             )
+        if values[0] < -1e-13 * scale:  # more than rounding here, but rounding where it was made
+            gram = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            gram = (gram + gram.T) / 2.0
         gram.flags.writeable = False
         object.__setattr__(self, "gram", gram)
 
@@ -297,7 +300,14 @@ def _kernel(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class Sum(_Arithmetic):
-    """k(x, x') = left(x, x') + right(x, x')."""
+    """k(x, x') = left(x, x') + right(x, x').
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (SquaredExponential(1.0) + Linear()).diagonal(np.array([[2.0]]))
+    array([5.])
+    """
 
     left: Kernel
     right: Kernel
@@ -317,7 +327,14 @@ class Sum(_Arithmetic):
 
 @dataclass(frozen=True)
 class Product(_Arithmetic):
-    """k(x, x') = left(x, x') * right(x, x')."""
+    """k(x, x') = left(x, x') * right(x, x').
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (SquaredExponential(1.0) * Linear()).diagonal(np.array([[2.0]]))
+    array([4.])
+    """
 
     left: Kernel
     right: Kernel

@@ -15,7 +15,7 @@ from tailproof.assembly import (
 )
 from tailproof.features import FeatureMap, Nystrom, check_features
 from tailproof.kernels import Kernel
-from tailproof.schedules import MomentBound, Own, Schedule, check_schedule
+from tailproof.schedules import MomentBound, Schedule, check_schedule
 from tailproof.spaces import Finite
 
 
@@ -52,10 +52,9 @@ def gp_ucb(
     array([1.])
     """
     check_schedule(schedule, ())
-    if isinstance(schedule, Own) and schedule.levels != math.inf:
+    if schedule.truncation(1, 0) != math.inf:
         raise ValueError(
-            "`schedule` must not truncate in gp_ucb, but got "
-            f"Own(levels={schedule.levels!r}); use tgp_ucb."
+            f"`schedule` must not truncate in gp_ucb, but got {schedule!r}; use tgp_ucb."
         )
     options = common_options(space, kernel, ridge, width_multiplier) | {"schedule": schedule}
     return ridge_policy(Recipe("gp_ucb", space, kernel, options), seed)
@@ -207,8 +206,8 @@ def moma_gp_ucb(
         "heuristic": the width of ATA-GP-UCB's theorem for the same features, which nobody has
         proved for this estimator; "authors": likewise their width; or a schedule of one's own.
     groups
-        Most groups used, rounded up to a power of two; None for 8 ln(T / delta). At t payoffs at
-        most sqrt(t) groups are in use.
+        Most groups used, rounded up to a power of two; None for 8 ln(T / delta). Few payoffs a
+        direction mean fewer groups: below 4 the plain sum is all there is.
 
     The other parameters are those of `ata_gp_ucb`.
 

@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from tailproof._engine import ridge as engine
 from tailproof.kernels import Kernel
@@ -36,8 +35,13 @@ class Posterior(Protocol):
         """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
         ...
 
+    @property
+    def count(self) -> int:
+        """Number of payoffs taken in."""
+        ...
+
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
-        """Take in payoffs in order; on an error nothing has been taken in."""
+        """Take in payoffs in order; if it stops half-way, `count` tells how many were."""
         ...
 
     def mean(self) -> Array:
@@ -65,9 +69,14 @@ class Posterior(Protocol):
         ...
 
 
-def add_ridge(matrix: Array, ridge: float) -> None:
-    """Add the ridge to the diagonal of a contiguous square matrix, in place."""
-    matrix.reshape(-1)[:: len(matrix) + 1] += ridge
+def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of matrix + ridge I, the values at least the ridge.
+
+    A kernel matrix has no negative eigenvalue but by rounding, which a small ridge would not
+    make up for.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    return np.maximum(values, 0.0) + ridge, vectors
 
 
 def taken(state: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
@@ -107,11 +116,15 @@ class RidgePosterior:
         self._leverage: Array
         self._refresh()
 
+    @property
+    def count(self) -> int:
+        """Number of payoffs taken in."""
+        return self._count
+
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
         """Take in payoffs in order, each set to zero if |y_t| > b_t (Alg. 1)."""
-        # A level of one's own may fail: all are worked out before anything changes.
-        levels = [self._level(self._count + 1 + i) for i in range(len(arms))]
-        for arm, payoff, level in zip(arms, payoffs, levels, strict=True):
+        for arm, payoff in zip(arms, payoffs, strict=True):
+            level = self._level(self._count + 1)
             self._add(arm, payoff if abs(payoff) <= level else 0.0)
 
     def _add(self, arm: int, kept: float) -> None:
@@ -144,7 +157,7 @@ class RidgePosterior:
         return self._ridge * (self._coordinates @ (self._core @ self._coordinates[arm]))
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Mean and variance at any points, by one Cholesky factor over the played arms."""
+        """Mean and variance at any points, by one eigendecomposition over the played arms."""
         played = np.flatnonzero(self._counts)
         prior = self._kernel.diagonal(points).astype(np.float64)
         if played.size == 0:
@@ -152,13 +165,11 @@ class RidgePosterior:
         # With root = N^(1/2): k^T (K + ridge N^-1)^-1 = (root k)^T (root K root + ridge)^-1 root.
         root = np.sqrt(self._counts[played])
         gram = self._kernel.matrix(self._X[played], self._X[played]) * np.outer(root, root)
-        add_ridge(gram, self._ridge)
-        factor, lower = cho_factor(gram, lower=True, overwrite_a=True)
-        cross = self._kernel.matrix(self._X[played], points) * root[:, None]
-        weights = cho_solve((factor, lower), self._sums[played] / root)
-        half = solve_triangular(factor, cross, lower=True)
-        variance = prior - np.einsum("ij,ij->j", half, half)
-        return cross.T @ weights, np.maximum(variance, 0.0)
+        values, vectors = eigh_above(gram, self._ridge)
+        cross = vectors.T @ (self._kernel.matrix(self._X[played], points) * root[:, None])
+        mean = cross.T @ ((vectors.T @ (self._sums[played] / root)) / values)
+        variance = prior - np.einsum("ij,ij,i->j", cross, cross, 1.0 / values)
+        return mean, np.maximum(variance, 0.0)
 
     def state(self) -> dict[str, Array]:
         """Arrays that continue bit for bit."""
@@ -185,19 +196,17 @@ class RidgePosterior:
         if self._dense:
             root = np.sqrt(self._counts)
             inner = self._gram * np.outer(root, root)
-            add_ridge(inner, self._ridge)
-            half = solve_triangular(
-                np.linalg.cholesky(inner), self._gram * root[:, None], lower=True
-            )
+            values, vectors = eigh_above(inner, self._ridge)
+            half = (vectors.T @ (self._gram * root[:, None])) / np.sqrt(values)[:, None]
+            self.log_det = float(np.log(values / self._ridge).sum())
             self._core = (self._gram - half.T @ half) / self._ridge
             self._leverage = np.diagonal(self._core).copy()
             self._mean = self._core @ self._sums
             return
         a = self._coordinates
-        inner = (a.T * self._counts) @ a
-        add_ridge(inner, self._ridge)
-        inverse = np.linalg.inv(inner)
-        self._core = (inverse + inverse.T) / 2.0
+        values, vectors = eigh_above((a.T * self._counts) @ a, self._ridge)
+        self.log_det = float(np.log(values / self._ridge).sum())
+        self._core = (vectors / values) @ vectors.T
         turned = a @ self._core
         self._leverage = np.einsum("ij,ij->i", turned, a)
         self._mean = turned @ (a.T @ self._sums)

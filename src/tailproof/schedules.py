@@ -245,6 +245,12 @@ class SubGaussian:
     """GP-UCB under R-sub-Gaussian noise (appendix B, before truncation enters).
 
     beta_{t+1} = B + R/sqrt(lambda) sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
+
+    Examples
+    --------
+    >>> schedule = SubGaussian(noise_bound=1.0, norm_bound=2.0, ridge=1.0, failure_probability=1.0)
+    >>> schedule.width(t=9, m=0, log_det=4.0)
+    4.0
     """
 
     noise_bound: float
@@ -278,6 +284,8 @@ class Own:
         beta_t, the width with which round t = 1, 2, .. chooses.
     levels
         b_t, the truncation level after t payoffs; infinity (default) truncates nothing.
+
+    An optimizer whose schedule holds functions cannot be saved: state files are data, never code.
 
     Examples
     --------

@@ -47,7 +47,8 @@ class Finite:
             raise ValueError(f"`arms` must hold at least one arm, but got shape {raw.shape}.")
         self.labels: tuple[str | int, ...] | None = None
         self._index: dict[Any, int]
-        if raw.ndim == 1 and raw.dtype.kind in "iuU":
+        texts = raw.dtype.kind == "O" and all(isinstance(one, str | int) for one in raw.flat)
+        if raw.ndim == 1 and (raw.dtype.kind in "iuU" or texts):
             # From the arms as given: numpy would turn 1 into "1" beside text.
             self.labels = _checked_labels(arms.tolist() if isinstance(arms, np.ndarray) else arms)
             self._index = {label: i for i, label in enumerate(self.labels)}

@@ -111,7 +111,7 @@ def table(results: dict[str, list[Run]]) -> str:
 
 
 def picture(results: dict[str, list[Run]], path: Path) -> None:
-    """Draw regret over rounds, and the bands of the first trial, into a PNG file."""
+    """Draw regret over rounds, and the bands of one trial, into a PNG file."""
     from tailproof.experiments.plotting import pyplot
 
     plt = pyplot()

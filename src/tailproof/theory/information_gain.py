@@ -214,6 +214,6 @@ def greedy_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int) -> Gr
     chosen, log_dets = np.empty(count, dtype=np.int64), np.empty(count)
     for t in range(count):
         arm = engine.first_best(nothing, posterior.variance(), 1.0, TIE)
-        posterior.add(arm, 0.0)
+        posterior.add((arm,), (0.0,))
         chosen[t], log_dets[t] = arm, posterior.log_det
     return GreedyGain(chosen, 0.5 * log_dets)
