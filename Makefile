@@ -23,6 +23,7 @@ export OMP_NUM_THREADS ?= 1
 	touch $@
 
 demo: .venv/base.stamp
+	rm -rf out/demo
 	$(BIN)/tailproof demo --out out/demo
 	$(BIN)/tailproof reproduce a b c f --quick --out out/demo/reproduce
 

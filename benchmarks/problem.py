@@ -55,7 +55,7 @@ def _common(horizon: int) -> dict[str, Any]:
 
 
 def _plain(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
-    # GP-UCB has no authors' schedule: Lemma 6's width with the noise's standard deviation.
+    # GP-UCB has no authors' schedule: the sub-Gaussian width with the noise's standard deviation.
     width = tp.SubGaussian(math.sqrt(FREEDOM), 1.0, 1.0, 0.1)
     return tp.gp_ucb(space, kernel, width, seed=1)
 
@@ -80,7 +80,7 @@ def _medians(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
 def all_cases() -> list[Case]:
     """Every policy and feature map, under every kernel it allows."""
     kinds: list[tuple[str, str, str, Any, tuple[str, ...]]] = [
-        ("gp_ucb", "", "Lemma 6", _plain, ("SE", "Matern 5/2")),
+        ("gp_ucb", "", "sub-Gaussian", _plain, ("SE", "Matern 5/2")),
         ("tgp_ucb", "", "authors", _truncated, ("SE", "Matern 5/2")),
     ]
     # The quadrature is that of the squared exponential's spectrum: no other kernel has it.
