@@ -136,6 +136,9 @@ def picture(results: dict[str, list[Run]], path: Path) -> None:
 
 def main(out: Path) -> None:
     """Run the demo and write its picture to `out`."""
+    from tailproof.experiments.plotting import pyplot
+
+    pyplot()  # better missing now than after the work
     out.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     print(

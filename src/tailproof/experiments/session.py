@@ -12,6 +12,7 @@ from typing import Any
 from tailproof import _checks
 from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
 from tailproof.experiments import figure, panels, results, runner, store
+from tailproof.experiments._optional import need
 from tailproof.experiments.plan import Plan, Size, make_plan
 from tailproof.experiments.progress import Progress, duration
 from tailproof.experiments.report import report
@@ -127,6 +128,8 @@ def run(request: Request) -> int:
 
 def _pool(request: Request) -> tuple[runner.Pool, int, str]:
     """Return the pool, how many workers it has, and what to call it."""
+    for module in ("matplotlib", "joblib", "threadpoolctl"):
+        need(module, "experiments")  # better missing now than after the work
     if request.scheduler is not None:
         pool, workers = runner.cluster_pool(request.scheduler)
         return pool, workers, f"{workers} threads of the Dask cluster at {request.scheduler}"
