@@ -77,17 +77,17 @@ def test_the_information_gain_is_made_anew_with_the_rest():
 def test_an_interrupted_tell_keeps_history_and_posterior_together(tmp_path):
     opt = tp.gp_ucb(tp.Finite(LINE), tp.SquaredExponential(0.2), tp.Own(1.0))
     opt.tell_index(0, 1.0)
-    add = opt._posterior._add
+    add = opt._posterior.add_one
 
     def interrupted(arm, payoff):
         if opt._posterior.count == 100:
             raise KeyboardInterrupt
         add(arm, payoff)
 
-    opt._posterior._add = interrupted
+    opt._posterior.add_one = interrupted
     with pytest.raises(KeyboardInterrupt):
         opt.tell_index(np.arange(300) % 20, np.linspace(0, 1, 300))
-    opt._posterior._add = add
+    opt._posterior.add_one = add
     assert len(opt) == opt._posterior.count == 100
     again = tp.gp_ucb(tp.Finite(LINE), tp.SquaredExponential(0.2), tp.Own(1.0))
     again.tell_index(opt.history.indices, opt.history.payoffs)

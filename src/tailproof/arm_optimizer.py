@@ -197,7 +197,13 @@ class ArmOptimizer:
                 raise _unknown_index(index, len(self.space))
             if not abs(y) <= _checks.LARGEST_PAYOFF:
                 _checks.payoffs("y", y)
-            self._add((index,), (y,))
+            if isinstance(self._schedule, Own):
+                self._schedule.truncation(len(self._history) + 1, self._posterior.directions)
+            self._posterior.add_one(index, y)
+            self._history.append(index, y)
+            self._counts[index] += 1
+            if self._pending:
+                self._settle(index)
             return
         wrong = f"`index` must be one or a row of integers, but got {index!r}."
         try:

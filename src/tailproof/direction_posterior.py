@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._engine import dictionary, eigen
+from tailproof._engine import ridge as engine
 from tailproof.estimators import DirectionEstimator
 from tailproof.features import Embedding, Nystrom, nystrom_embedding
 from tailproof.kernels import Kernel
@@ -87,8 +88,12 @@ class DirectionPosterior:
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
         """Take in payoffs in order."""
         for arm, payoff in zip(arms, payoffs, strict=True):
-            self.take(arm, payoff)
-            self.follow(arm)
+            self.add_one(arm, payoff)
+
+    def add_one(self, arm: int, payoff: float) -> None:
+        """Take in one payoff."""
+        self.take(arm, payoff)
+        self.follow(arm)
 
     def take(self, arm: int, payoff: float) -> None:
         """Take in one payoff but leave V to a following `follow` or `embed`."""
@@ -114,14 +119,21 @@ class DirectionPosterior:
     def mean(self) -> Array:
         """Posterior mean of the arms (Alg. 2, lines 5 and 6)."""
         if self._fresh_mean is None:
-            self._fresh_mean = self.embedding.coordinates @ self._weights(self._sums())
+            e, sums = self.embedding, self._sums()
+            self._fresh_mean = (
+                eigen.direction_mean(
+                    e.coordinates, e.directions, e.copies, sums, self.roots, self.vectors
+                )
+                if len(sums)
+                else np.zeros(len(e.coordinates))
+            )
         return self._fresh_mean
 
     def variance(self) -> Array:
         """Posterior variance of the arms (Alg. 2, line 7); k(x, x) while nothing is known."""
         if self._blank():
             return self._prior
-        result: Array = np.maximum(self._ground.ridge * self.leverage, 0.0) + self._residual
+        result: Array = engine.variances(self.leverage, self._ground.ridge, self._residual)
         return result
 
     def covariance(self, arm: int) -> Array:
@@ -271,9 +283,10 @@ class NystromPosterior:
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
         """Take in payoffs in order, and redraw the dictionary after each."""
         for arm, payoff in zip(arms, payoffs, strict=True):
-            self._add(arm, payoff)
+            self.add_one(arm, payoff)
 
-    def _add(self, arm: int, payoff: float) -> None:
+    def add_one(self, arm: int, payoff: float) -> None:
+        """Take in one payoff, and redraw the dictionary."""
         variance = self._inner.variance()  # of the round before, as Algorithm 3 is given it
         self._inner.take(arm, payoff)
         drawn = self._draw(variance)

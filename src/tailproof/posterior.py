@@ -44,6 +44,10 @@ class Posterior(Protocol):
         """Take in payoffs in order; if it stops half-way, `count` tells how many were."""
         ...
 
+    def add_one(self, arm: int, payoff: float) -> None:
+        """Take in one payoff."""
+        ...
+
     def mean(self) -> Array:
         """Posterior mean of the arms, (n,); not to be written to."""
         ...
@@ -112,6 +116,7 @@ class RidgePosterior:
         self._count = 0
         self._counts = np.zeros(n)
         self._sums = np.zeros(n)  # of the payoffs as truncated
+        self._no_residual = np.zeros(n)
         self._core: Array  # covariance of the arms, or inverse in their coordinates
         self._leverage: Array
         self._refresh()
@@ -124,10 +129,11 @@ class RidgePosterior:
     def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
         """Take in payoffs in order, each set to zero if |y_t| > b_t (Alg. 1)."""
         for arm, payoff in zip(arms, payoffs, strict=True):
-            level = self._level(self._count + 1)
-            self._add(arm, payoff if abs(payoff) <= level else 0.0)
+            self.add_one(arm, payoff)
 
-    def _add(self, arm: int, kept: float) -> None:
+    def add_one(self, arm: int, payoff: float) -> None:
+        """Take in one payoff, set to zero if |y_t| > b_t (Alg. 1)."""
+        kept = payoff if abs(payoff) <= self._level(self._count + 1) else 0.0
         self._count += 1
         self._counts[arm] += 1.0
         self._sums[arm] += kept
@@ -148,7 +154,8 @@ class RidgePosterior:
 
     def variance(self) -> Array:
         """Posterior variance of the arms."""
-        return np.maximum(self._ridge * self._leverage, 0.0)
+        result: Array = engine.variances(self._leverage, self._ridge, self._no_residual)
+        return result
 
     def covariance(self, arm: int) -> Array:
         """Posterior covariance of the arms with one arm."""

@@ -217,3 +217,9 @@ def mean_weights(directions, copies, sums, roots, vectors):  # type: ignore[no-u
     """Return V^(-1/2) W^T r_hat, the coordinates of the mean (Alg. 2, line 6)."""
     turned = np.dot(copies * sums, directions)
     return np.dot(np.dot(vectors, turned) * roots, vectors)
+
+
+@njit(cache=True, error_model="numpy")
+def direction_mean(coordinates, directions, copies, sums, roots, vectors):  # type: ignore[no-untyped-def]
+    """Return the mean of the arms, A V^(-1/2) W^T r_hat (Alg. 2, line 6)."""
+    return np.dot(coordinates, mean_weights(directions, copies, sums, roots, vectors))

@@ -158,7 +158,19 @@ def truncated_sum(sites, pool, buffers, j, u, b):  # type: ignore[no-untyped-def
 
 @njit(cache=True, error_model="numpy")
 def truncated_direction_sums(  # type: ignore[no-untyped-def]
-    sites, pool, buffers, totals, largest, leverage, b, features, roots, vectors, directions, chosen
+    sites,
+    pool,
+    buffers,
+    totals,
+    largest,
+    leverage,
+    slack,
+    b,
+    features,
+    roots,
+    vectors,
+    directions,
+    chosen,
 ):
     """Return r_i = sum_tau u_{i,tau} y_tau 1{|u_{i,tau} y_tau| <= b} for every direction i.
 
@@ -166,15 +178,15 @@ def truncated_direction_sums(  # type: ignore[no-untyped-def]
     row entries at site j are directions (H^(-1/2) a_j), H = features^T N features + ridge with
     eigenvectors in the rows of `vectors` and 1/sqrt(eigenvalue) in `roots`.
 
-    Since |u_ij| <= sqrt(leverage_j), a site with sqrt(leverage_j) max|y| <= b loses no payoff in
-    any direction: all such sites go through one product. Only the others are searched.
-    `chosen` (n,) int64 is scratch.
+    Since |u_ij| <= sqrt(leverage_j), and leverages are good to within `slack`, a site with
+    sqrt(leverage_j + slack_j) max|y| <= b loses no payoff in any direction: all such sites go
+    through one product. Only the others are searched. `chosen` (n,) int64 is scratch.
     """
     n, r = features.shape
     kept = np.empty(n)
     count = 0
     for j in range(n):
-        if np.sqrt(max(leverage[j], 0.0)) * largest[j] * 1.000001 <= b:
+        if np.sqrt(max(leverage[j], 0.0) + slack[j]) * largest[j] * 1.000001 <= b:
             kept[j] = totals[j]
         else:
             kept[j] = 0.0

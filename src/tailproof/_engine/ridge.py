@@ -53,6 +53,15 @@ def add_to_span(inverse, features, mean, leverage, j, y):  # type: ignore[no-unt
 
 
 @njit(cache=True)
+def variances(leverage, ridge, residual):  # type: ignore[no-untyped-def]
+    """Return ridge leverage + residual, where a leverage below zero is rounding."""
+    result = np.empty(leverage.size)
+    for i in range(leverage.size):
+        result[i] = ridge * max(leverage[i], 0.0) + residual[i]
+    return result
+
+
+@njit(cache=True)
 def first_best(mean, variance, beta, tolerance):  # type: ignore[no-untyped-def]
     """Index of the largest mean + beta sqrt(variance); of those within tolerance, the first.
 
