@@ -88,6 +88,11 @@ class Setting:
         _checks.integer("horizon", self.horizon, low=1)
 
 
+def _payoff_truncation(moment: MomentBound, t: int) -> float:
+    """v^(1/(1+a)) t^(1/(2(1+a))), the level of payoff number t in TGP-UCB."""
+    return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
+
+
 @dataclass(frozen=True)
 class Theorem1:
     """TGP-UCB.
@@ -100,8 +105,7 @@ class Theorem1:
 
     def truncation(self, t: int, m: int) -> float:
         """Return b_t."""
-        moment = self.setting.moment
-        return moment.scale * float(t ** (1.0 / (2.0 * (1.0 + moment.alpha))))
+        return _payoff_truncation(self.setting.moment, t)
 
     def width(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
@@ -196,7 +200,7 @@ class AuthorsTGP:
 
     def truncation(self, t: int, m: int) -> float:
         """Return b_t."""
-        return Theorem1(self.setting).truncation(t, m)
+        return _payoff_truncation(self.setting.moment, t)
 
     def width(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}, from the formula at t + 1."""
