@@ -128,10 +128,9 @@ _UNREADABLE = (
     EOFError,
     IndexError,
     KeyError,
-    NotImplementedError,
     OSError,
     OverflowError,
-    RuntimeError,
+    RuntimeError,  # zipfile on methods and flags it does not know
     TypeError,
     ValueError,
     struct.error,
