@@ -26,12 +26,31 @@ ROOMS = [
     "arm_optimizer",
     "assembly",
     "policies",
+    "tails",
+    "constants",
+    "scales",
+    "parameters",
+    "configurations",
+    "search_space",
+    "fourier_basis",
+    "surrogate",
+    "likelihood",
+    "taming",
+    "calibration",
+    "robust_fit",
+    "refit",
+    "belief",
+    "acquisition",
+    "optimizer",
+    "loop",
     "storage",
     "__init__",
     "environments",
-    "tails",
     "theory",
     "experiments",
+    "integrations",
+    "tune",
+    "demo",
     "cli",
     "__main__",
 ]
@@ -42,7 +61,11 @@ APART = {
 }
 # `opt.save(path)` is a method because people look for it there; the work is done further up. What
 # draws pictures borrows the one place that sets matplotlib up.
-EXCEPTIONS = {("arm_optimizer", "storage"), ("theory", "experiments")}
+EXCEPTIONS = {
+    ("arm_optimizer", "storage"),
+    ("optimizer", "storage"),
+    ("theory", "experiments"),
+}
 
 
 def room(path):

@@ -12,22 +12,34 @@ from tailproof.kernels import (
     SquaredExponential,
     Sum,
 )
+from tailproof.loop import Result, maximize, minimize
+from tailproof.optimizer import Estimate, Optimizer, Options, Recommended, Trial
+from tailproof.parameters import Choice, Fixed, Float, Int
 from tailproof.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
 from tailproof.schedules import MomentBound, Own, SubGaussian
+from tailproof.search_space import Configurations, Space
 from tailproof.spaces import Finite
 from tailproof.storage import load
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArmOptimizer",
+    "Choice",
+    "Configurations",
+    "Estimate",
     "Exact",
     "Finite",
+    "Fixed",
+    "Float",
     "Guarantee",
+    "Int",
     "Linear",
     "Matern",
     "MomentBound",
     "Nystrom",
+    "Optimizer",
+    "Options",
     "Own",
     "Precomputed",
     "Prediction",
@@ -35,14 +47,20 @@ __all__ = [
     "QuadratureFourier",
     "RandomFourier",
     "Recommendation",
+    "Recommended",
+    "Result",
     "Scaled",
+    "Space",
     "SquaredExponential",
     "SubGaussian",
     "Sum",
     "TheoryWarning",
+    "Trial",
     "ata_gp_ucb",
     "gp_ucb",
     "load",
+    "maximize",
+    "minimize",
     "moma_gp_ucb",
     "tgp_ucb",
 ]

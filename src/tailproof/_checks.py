@@ -103,19 +103,23 @@ def finite_array(name: str, value: ArrayLike, *, ndim: int) -> NDArray[np.float6
 
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     """Return `value` as a new float64 array; entries that are no numbers are refused."""
-    wrong = f"`{name}` must be an array of numbers, but got {_shown(value)}."
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
         raise ValueError(f"`{name}` must have no masked entries, but got {_shown(value)}.")
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError, OverflowError) as error:  # ragged, mostly
-        raise ValueError(wrong) from error
+        raise ValueError(_no_numbers(name, value)) from error
     if raw.dtype.kind == "O":  # integers beyond 64 bits, None, dates, text among numbers
         entries = [number(name, one) for one in raw.ravel()]
         return np.array(entries, dtype=np.float64).reshape(raw.shape)
     if raw.dtype.kind not in "iuf":
-        raise ValueError(wrong)
+        raise ValueError(_no_numbers(name, value))
     return np.array(raw, dtype=np.float64, order="C")
+
+
+def _no_numbers(name: str, value: Any) -> str:
+    """Return the message, made only when it is needed: showing an array takes a millisecond."""
+    return f"`{name}` must be an array of numbers, but got {_shown(value)}."
 
 
 def payoffs(name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ recovered by one product. Exact for every map.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -180,7 +180,7 @@ class QuadratureFourier:
                 f"in memory, but got nodes={self.nodes}, d={d}, arms={len(X)}; use Nystrom "
                 "features."
             )
-        omega, weight = _half_grid(self.nodes, d)
+        omega, weight = half_grid([hermite(self.nodes)] * d)
         zero = ~omega.any(axis=1)
         # Of a pair +-omega one is kept; the frequency 0 is its own partner. Its sine is zero: a
         # feature in the paper's count, none when folded.
@@ -198,16 +198,25 @@ class QuadratureFourier:
         return phi, np.concatenate([copies, copies[keep]])
 
 
-def _half_grid(nodes: int, d: int) -> tuple[Array, Array]:
-    """Return one of each pair +-omega of the tensor grid (g, d), and its weights nu(omega) (g,)."""
+def hermite(nodes: int) -> tuple[Array, Array]:
+    """Return Gauss-Hermite nodes, exactly symmetric, and weights that sum to 1, (nodes,) each."""
     roots, weights = roots_hermite(nodes)
-    roots = (roots - roots[::-1]) / 2.0  # exactly symmetric, and an exact 0 for odd `nodes`
-    grid = np.stack([g.ravel() for g in np.meshgrid(*[roots] * d, indexing="ij")], axis=1)
+    # The difference gives an exact 0 for odd `nodes`, too.
+    return (roots - roots[::-1]) / 2.0, weights / math.sqrt(math.pi)
+
+
+def half_grid(rules: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return one of each pair +-omega of a tensor grid (g, d), and its weights nu(omega) (g,).
+
+    `rules` holds nodes, symmetric around 0, and weights for each of the d dimensions.
+    """
+    roots = [one for one, _ in rules]
+    grid = np.stack([g.ravel() for g in np.meshgrid(*roots, indexing="ij")], axis=1)
     weight = np.ones(len(grid))
-    for factor in np.meshgrid(*[weights / math.sqrt(math.pi)] * d, indexing="ij"):
+    for factor in np.meshgrid(*[one for _, one in rules], indexing="ij"):
         weight *= factor.ravel()
     leading = np.zeros(len(grid))
-    for axis in range(d):
+    for axis in range(len(rules)):
         leading = np.where(leading == 0.0, grid[:, axis], leading)
     keep = leading >= 0.0
     return np.ascontiguousarray(grid[keep]), weight[keep]

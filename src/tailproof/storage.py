@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof import features, kernels, policies, schedules
+from tailproof import features, kernels, policies, schedules, taming
 from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.optimizer import Optimizer, Options, optimizer_from_state
 from tailproof.spaces import Finite
 
-FORMAT = "tailproof-arms"
+ARMS, SEARCH = "tailproof-arms", "tailproof-search"
 VERSION = 1
 
 _PARTS: dict[str, type] = {
@@ -49,6 +50,11 @@ _PARTS: dict[str, type] = {
         schedules.AuthorsATA,
         schedules.SubGaussian,
         schedules.Own,
+        Options,
+        taming.Window,
+        taming.Untamed,
+        taming.Clip,
+        taming.StudentT,
     )
 }
 _POLICIES = {
@@ -63,13 +69,34 @@ _POLICIES = {
 _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
-def save(optimizer: ArmOptimizer, path: str | os.PathLike[str]) -> None:
+def save(optimizer: ArmOptimizer | Optimizer, path: str | os.PathLike[str]) -> None:
     """Write `optimizer` to `path`, all or nothing: an existing file is replaced at the end."""
+    describe = _describe_search if isinstance(optimizer, Optimizer) else _describe_arms
     arrays: dict[str, NDArray[Any]] = {}
+    text = describe(optimizer, arrays)
+    arrays["text"] = np.array(json.dumps({**text, "version": VERSION}))
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _describe_search(optimizer: Any, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the text for a practical optimizer: its trials say everything."""
+    options = _encode("options", optimizer.options, arrays)
+    return {"format": SEARCH, "options": options, "state": optimizer.state()}
+
+
+def _describe_arms(optimizer: Any, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the text for a policy on arms, and put what is large into `arrays`."""
     recipe = optimizer.recipe
     text = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": ARMS,
         "policy": recipe.policy,
         "kernel": _encode("kernel", recipe.kernel, arrays),
         "options": {name: _encode(name, value, arrays) for name, value in recipe.options.items()},
@@ -84,20 +111,11 @@ def save(optimizer: ArmOptimizer, path: str | os.PathLike[str]) -> None:
     arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
     for name, array in optimizer._posterior.state().items():
         arrays[f"posterior.{name}"] = array
-    arrays["text"] = np.array(json.dumps(text))
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    return text
 
 
-def load(path: str | os.PathLike[str]) -> ArmOptimizer:
-    """Read an optimizer that `save` wrote; it continues bit for bit.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an `ArmOptimizer` or `Optimizer` that `save` wrote; it continues bit for bit.
 
     Examples
     --------
@@ -139,12 +157,18 @@ _UNREADABLE = (
 )
 
 
-def _rebuild(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer:
-    if text["format"] != FORMAT or text["version"] != VERSION:
+def _rebuild(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer | Optimizer:
+    if text["format"] not in (ARMS, SEARCH) or text["version"] != VERSION:
         raise ValueError(
             f"it is of format {text['format']} version {text['version']}, "
-            f"not {FORMAT} version {VERSION}."
+            f"not {ARMS} or {SEARCH} version {VERSION}."
         )
+    if text["format"] == SEARCH:
+        return optimizer_from_state(text["state"], _decode(text["options"], arrays))
+    return _rebuild_arms(text, arrays)
+
+
+def _rebuild_arms(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer:
     arms = arrays["arms"]
     space = Finite(arms.tolist() if text["labelled"] else arms)
     if (space.labels is not None) != text["labelled"]:

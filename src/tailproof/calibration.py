@@ -1,0 +1,202 @@
+"""What a refit learns from the payoffs, as plain data.
+
+The model: at x a payoff is m(x) + s(x) e. Pilot m is a process, s a scale that may grow with m, and
+e noise whose law is learnt as far as it is needed: a cut that tames it, and the remainder, what the
+cut takes off on average, itself a function of x where the payoffs show it. The mean payoff is
+
+    f(x) = m(x) + s(x) (centre + remainder(x)),
+
+so the target is the mean, not the median. If the law of e is the same everywhere the remainder is
+a constant and says nothing about where the best mean is, whatever the tails.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof.likelihood import Prior
+from tailproof.surrogate import Layout, Shape
+from tailproof.taming import Cut, Taming, Window
+
+Array = NDArray[np.float64]
+
+# Steps of standardised payoffs in one robust standard deviation.
+_GRAINS = 2.0**20
+# The scale s(x) stays within this factor of 1.
+_LARGEST_LOG_SPREAD = math.log(10.0)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Payoffs and where they were seen.
+
+    Attributes
+    ----------
+    points
+        Model coordinates, (n, p).
+    payoffs
+        (n,), in the user's units, larger is better.
+    scales
+        Relative noise scale of each payoff, (n,), as the user gave it.
+    """
+
+    points: Array
+    payoffs: Array
+    scales: Array
+
+    def __len__(self) -> int:
+        return len(self.payoffs)
+
+    def first(self, count: int) -> Data:
+        """Return the first `count` payoffs."""
+        return Data(self.points[:count], self.payoffs[:count], self.scales[:count])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a calibration is made: the practical optimizer's own choices, none from a theorem.
+
+    Attributes
+    ----------
+    layout
+        Of the model's coordinates.
+    taming
+        Which payoffs are tamed.
+    prior
+        On the pilot's shape.
+    level
+        About how many excesses may reach the remainder's bound: ln(1 / delta) at delta = 0.1.
+    doubt
+        Log prior odds against a remainder that varies over the space.
+    """
+
+    layout: Layout
+    taming: Taming = field(default_factory=Window)
+    prior: Prior = field(default_factory=Prior)
+    level: float = math.log(1.0 / 0.1)
+    doubt: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the scale of the noise grows with the pilot: s = exp(rate (m - middle)), within 1/10..10.
+
+    Payoffs of large mean are often noisier (durations, revenue): noise that multiplies. One number
+    says it, where a scale free to vary over the space would need far more payoffs.
+    """
+
+    rate: float = 0.0
+    middle: float = 0.0
+
+    def of(self, pilot: Array) -> Array:
+        """Return s where the pilot is `pilot`, (n,)."""
+        log = self.rate * (pilot - self.middle)
+        return np.exp(np.clip(log, -_LARGEST_LOG_SPREAD, _LARGEST_LOG_SPREAD))
+
+    def slope(self, pilot: float) -> float:
+        """Return ds / dm."""
+        log = self.rate * (pilot - self.middle)
+        return self.rate * math.exp(log) if abs(log) < _LARGEST_LOG_SPREAD else 0.0
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What the cut takes off, in units of the noise: its mean, and how that varies over the space.
+
+    Attributes
+    ----------
+    bound
+        For the mean, single excesses are clipped at -+ bound.
+    scale
+        Root mean square of the excesses so clipped.
+    bias
+        How much of their mean the bound may hide: bound x level / n.
+    inner_bound
+        For how they vary, they are clipped at this smaller bound. Both grow with the payoffs.
+    inner_scale
+        Root mean square of the excesses so clipped.
+    shape
+        Of the process that describes how they vary, in units of `inner_scale`.
+    weight
+        Posterior probability that they vary at all.
+    """
+
+    bound: float
+    scale: float
+    bias: float
+    inner_bound: float
+    inner_scale: float
+    shape: Shape
+    weight: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that a refit learns, in standardised units but for location and scale."""
+
+    count: int
+    location: float
+    scale: float
+    shape: Shape
+    cut: Cut
+    spread: Spread
+    remainder: Remainder | None
+
+    def standardise(self, payoffs: Array) -> Array:
+        """Return (y - location) / scale, rounded to a millionth of the payoffs' robust scale.
+
+        The rounding hides in which digit a y + c differs from y, so that the search, which would
+        enlarge any difference, takes the same way for both.
+        """
+        z = np.clip((payoffs - self.location) / self.scale, -1e120, 1e120)
+        return np.round(z * _GRAINS) / _GRAINS
+
+    def state(self) -> dict[str, Any]:
+        """Return it as JSON-able data, for `calibration_from_state`."""
+        rest, cut = self.remainder, self.cut
+        return {
+            "count": self.count,
+            "location": self.location,
+            "scale": self.scale,
+            "shape": _shape_state(self.shape),
+            "cut": [cut.low, cut.high, cut.centre, cut.slope, cut.softness],
+            "spread": [self.spread.rate, self.spread.middle],
+            "remainder": rest
+            and {
+                "numbers": [rest.bound, rest.scale, rest.bias, rest.inner_bound, rest.inner_scale],
+                "shape": _shape_state(rest.shape),
+                "weight": rest.weight,
+            },
+        }
+
+
+def _shape_state(shape: Shape) -> list[Any]:
+    return [shape.lengthscales.tolist(), shape.signal, shape.noise]
+
+
+def _shape_from_state(state: Any) -> Shape:
+    return Shape(np.array(state[0], dtype=np.float64), float(state[1]), float(state[2]))
+
+
+def calibration_from_state(state: Any) -> Calibration:
+    """Return the calibration whose `state()` this is."""
+    rest = state["remainder"]
+    return Calibration(
+        int(state["count"]),
+        float(state["location"]),
+        float(state["scale"]),
+        _shape_from_state(state["shape"]),
+        Cut(*(float(one) for one in state["cut"])),
+        Spread(*(float(one) for one in state["spread"])),
+        rest
+        and Remainder(
+            *(float(one) for one in rest["numbers"]),
+            shape=_shape_from_state(rest["shape"]),
+            weight=float(rest["weight"]),
+        ),
+    )

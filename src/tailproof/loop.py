@@ -1,0 +1,144 @@
+"""The whole loop for a Python function: ask, measure, tell, and the result at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TextIO
+
+from tailproof import _checks
+from tailproof.optimizer import Finished, Optimizer, Options, Recommended
+from tailproof.search_space import Configurations, Space
+
+_BAR = 24
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a loop found.
+
+    Attributes
+    ----------
+    recommended
+        The configuration with the best robust mean, with its interval; None if nothing was told.
+    trials
+        Every payoff told, in order.
+    optimizer
+        To go on with: ask, tell, predict, save.
+    interrupted
+        Whether Ctrl-C ended the loop early.
+    """
+
+    recommended: Recommended | None
+    trials: list[Finished]
+    optimizer: Optimizer
+    interrupted: bool
+
+    def __str__(self) -> str:
+        return str(self.recommended) if self.recommended is not None else "nothing was measured"
+
+
+def maximize(
+    measure: Callable[..., float],
+    space: Space | Configurations,
+    evaluations: int = 200,
+    *,
+    seed: int = 0,
+    options: Options | None = None,
+    progress: bool = True,
+) -> Result:
+    """Measure `evaluations` configurations and recommend the one with the best mean.
+
+    Parameters
+    ----------
+    measure
+        Called with the parameters by name; returns one payoff. What it raises ends the loop.
+    space
+        What may be chosen.
+    evaluations
+        How many payoffs to measure.
+    seed
+        Of everything random here; `measure` keeps its own.
+    options
+        How the optimizer works.
+    progress
+        Whether a terminal shows a bar; elsewhere nothing is written.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> result = tp.maximize(lambda x: -((x - 0.3) ** 2), tp.Space(x=tp.Float(0, 1)), 25)
+    >>> round(result.recommended.params["x"], 1)
+    0.3
+    """
+    return _run(measure, Optimizer(space, seed=seed, options=options), evaluations, progress)
+
+
+def minimize(
+    measure: Callable[..., float],
+    space: Space | Configurations,
+    evaluations: int = 200,
+    *,
+    seed: int = 0,
+    options: Options | None = None,
+    progress: bool = True,
+) -> Result:
+    """Measure `evaluations` configurations and recommend the one with the least mean: see maximize.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> result = tp.minimize(lambda x: (x - 0.3) ** 2, tp.Space(x=tp.Float(0, 1)), 25)
+    >>> round(result.recommended.params["x"], 1)
+    0.3
+    """
+    optimizer = Optimizer(space, seed=seed, minimise=True, options=options)
+    return _run(measure, optimizer, evaluations, progress)
+
+
+def _run(
+    measure: Callable[..., float], optimizer: Optimizer, evaluations: int, progress: bool
+) -> Result:
+    evaluations = _checks.integer("evaluations", evaluations, low=1)
+    bar = _Bar(evaluations, sys.stderr if progress and sys.stderr.isatty() else None)
+    interrupted = False
+    try:
+        for done in range(evaluations):
+            trial = optimizer.ask()
+            value = measure(**trial.params)
+            optimizer.tell(trial, value)
+            bar.show(done + 1, float(value))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        bar.close()
+    recommended = optimizer.recommend() if len(optimizer) else None
+    return Result(recommended, optimizer.trials, optimizer, interrupted)
+
+
+class _Bar:
+    """One line on a terminal, rewritten ten times a second at most."""
+
+    def __init__(self, total: int, stream: TextIO | None) -> None:
+        self._total, self._stream = total, stream
+        self._started, self._shown = time.monotonic(), 0.0
+
+    def show(self, done: int, value: float) -> None:
+        now = time.monotonic()
+        if self._stream is None or (now - self._shown < 0.1 and done < self._total):
+            return
+        self._shown = now
+        full = _BAR * done // self._total
+        left = (now - self._started) / done * (self._total - done)
+        self._stream.write(
+            f"\r[{'#' * full}{'.' * (_BAR - full)}] {done}/{self._total}, last {value:.4g}, "
+            f"{left:.0f} s left \x1b[K"
+        )
+        self._stream.flush()
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.write("\n")
+            self._stream.flush()

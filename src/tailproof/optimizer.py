@@ -1,0 +1,501 @@
+"""The practical optimizer: ask, tell, recommend over a mixed space, nothing to know in advance.
+
+Everything it does follows from the space, the options, the seed and the payoffs told, in their
+order: what is kept in between saves time only. So it can be saved at any moment, or rebuilt from a
+record of its trials, and goes on bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from tailproof import _checks
+from tailproof._engine import correlation as engine
+from tailproof.acquisition import maximise, sobol
+from tailproof.belief import Belief, believe
+from tailproof.calibration import Calibration, Data, Settings, calibration_from_state
+from tailproof.constants import constant, typed, untyped
+from tailproof.search_space import Configurations, Space, space_from_state
+from tailproof.refit import next_refit, refit
+from tailproof.surrogate import Layout
+from tailproof.tails import diagnose
+from tailproof.taming import Taming, Window
+
+Array = NDArray[np.float64]
+
+_KERNELS = {"matern": engine.MATERN, "se": engine.SQUARED_EXPONENTIAL}
+# Every fourth refit forgets the one before: a bad start is overcome, and a rebuilt optimizer has
+# at most four refits to repeat.
+_FRESH = 4
+# How far one payoff's noise may be from a usual one's.
+_NOISE_SCALES = (1e-3, 1e3)
+# Fewest payoffs that a tail can be judged from.
+_JUDGED = 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the practical optimizer works. None of it comes with a theorem's guarantee.
+
+    Attributes
+    ----------
+    taming
+        How single payoffs are tamed: see `tailproof.taming`.
+    width
+        Standard deviations by which uncertainty attracts the search.
+    kernel
+        "matern" (smoothness 5/2) or "se" (squared exponential).
+    groups
+        Names of parameters that act together, for an additive kernel; None for one group of all.
+    initial
+        Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
+    """
+
+    taming: Taming = field(default_factory=Window)
+    width: float = 2.0
+    kernel: str = "matern"
+    groups: tuple[tuple[str, ...], ...] | None = None
+    initial: int | None = None
+
+    def __post_init__(self) -> None:
+        width = _checks.number("width", self.width)
+        if width < 0.0:
+            raise ValueError(f"`width >= 0` must hold, but got width={self.width!r}.")
+        object.__setattr__(self, "width", width)
+        _checks.choice("kernel", self.kernel, tuple(_KERNELS))
+        _checks.instance("taming", self.taming, Taming, "a way to tame, such as Window()")
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _checked_groups(self.groups))
+        if self.initial is not None:
+            object.__setattr__(self, "initial", _checks.integer("initial", self.initial, low=1))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration to measure: its number, and its parameters by name."""
+
+    number: int
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A payoff that was told: the trial, its value in the user's units, its noise scale."""
+
+    trial: Trial
+    value: float
+    noise_scale: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Robust means with intervals at k configurations, in units of the payoff, (k,) each."""
+
+    mean: Array
+    low: Array
+    high: Array
+    level: float
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The configuration with the best robust mean, and how sure that is.
+
+    Attributes
+    ----------
+    params
+        The configuration.
+    mean, low, high
+        Its mean payoff, and an interval that holds it with probability about `level`.
+    level
+        Of the interval: empirical, not a theorem's (docs/optimizer.md states the coverage).
+    payoffs
+        How many payoffs were told in all.
+    replications
+        How many of them for this very configuration.
+    tamed
+        How many of them were tamed.
+    tails
+        How heavy the tails look, in words.
+    lucky_params, lucky_value
+        The configuration with the best single payoff, and that payoff: luck more than merit.
+    """
+
+    params: dict[str, Any]
+    mean: float
+    low: float
+    high: float
+    level: float
+    payoffs: int
+    replications: int
+    tamed: int
+    tails: str
+    lucky_params: dict[str, Any]
+    lucky_value: float
+
+    def __str__(self) -> str:
+        setting = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+        return (
+            f"{setting}: mean {self.mean:.4g} ({100 * self.level:.3g} % interval {self.low:.4g} to "
+            f"{self.high:.4g}; {self.payoffs} payoffs, {self.tamed} tamed; {self.tails})"
+        )
+
+
+class Optimizer:
+    """Find the configuration with the best mean payoff, knowing nothing in advance.
+
+    Parameters
+    ----------
+    space
+        A `Space` of parameters, or `Configurations`, a finite list.
+    seed
+        Of everything random: the same seed and the same payoffs give the same trials.
+    minimise
+        Whether payoffs are costs.
+    options
+        How it works; the defaults are meant for everybody.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> space = tp.Space(x=tp.Float(0, 1), n=tp.Int(1, 4))
+    >>> opt = tp.Optimizer(space, seed=0)
+    >>> for _ in range(20):
+    ...     trial = opt.ask()
+    ...     opt.tell(trial, trial.params["n"] - (trial.params["x"] - 0.5) ** 2)
+    >>> opt.recommend().params["n"]
+    4
+    """
+
+    def __init__(
+        self,
+        space: Space | Configurations,
+        *,
+        seed: int = 0,
+        minimise: bool = False,
+        options: Options | None = None,
+    ) -> None:
+        if not isinstance(space, Space | Configurations):
+            raise ValueError(f"`space` must be a Space or Configurations, but got {space!r}.")
+        if options is not None and not isinstance(options, Options):
+            raise ValueError(f"`options` must be Options(...), but got {options!r}.")
+        if not isinstance(minimise, bool | np.bool_):
+            raise ValueError(f"`minimise` must be True or False, but got {minimise!r}.")
+        self.space, self.options = space, options or Options()
+        self.seed = _checks.integer("seed", seed, low=0)
+        self.minimise = bool(minimise)
+        self._settings = Settings(_layout(space, self.options), self.options.taming)
+        self._initial = self.options.initial or max(8, 2 * space.dimension)
+        self._trials: dict[int, tuple[Trial, Array]] = {}
+        self._pending: dict[int, None] = {}
+        self._told: list[Finished] = []
+        self._finished: set[int] = set()
+        self._positions: list[Array] = []
+        self._calibration: Calibration | None = None
+        self._belief: tuple[Any, Belief] | None = None
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    def __repr__(self) -> str:
+        aim = "minimise" if self.minimise else "maximise"
+        return f"<Optimizer: {aim} over {self.space!r}, {len(self)} payoffs>"
+
+    @property
+    def trials(self) -> list[Finished]:
+        """The payoffs told, in the order they came."""
+        return list(self._told)
+
+    @property
+    def pending(self) -> list[Trial]:
+        """Trials asked, neither told nor withdrawn."""
+        return [self._trials[number][0] for number in self._pending]
+
+    @property
+    def tamed(self) -> NDArray[np.bool_]:
+        """Which of `trials`' payoffs are tamed at present, (n,)."""
+        return self._believe([]).tamed.copy() if self._told else np.zeros(0, dtype=np.bool_)
+
+    def ask(self) -> Trial:
+        """Return the next trial; it counts as pending until it is told or withdrawn.
+
+        Ask several times for a batch: each knows of those before it.
+        """
+        number = len(self._trials)
+        u = self._propose(number, [self._trials[one][1] for one in self._pending])
+        trial = Trial(number, self.space.params(u))
+        self._trials[number] = (trial, u)
+        self._pending[number] = None
+        return trial
+
+    def propose(self, number: int, pending: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """Return what would be asked as trial `number` while `pending` are running; change nothing.
+
+        For those who keep trials elsewhere: it depends on the payoffs told, in their order, on
+        `pending`, `number` and the seed alone.
+        """
+        number = _checks.integer("number", number, low=0)
+        waiting = [self._position(params) for params in pending]
+        return self.space.params(self._propose(number, waiting))
+
+    def tell(self, trial: Trial | int, value: float, *, noise_scale: float = 1.0) -> None:
+        """Take the payoff of a trial, in any order; one that was withdrawn may still come.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its number.
+        value
+            Its payoff.
+        noise_scale
+            Standard deviation (or any scale) of this payoff's noise relative to a usual one's.
+        """
+        number = self._number(trial)
+        if number in self._finished:
+            raise ValueError(f"`trial` must not be told before, but trial {number} was.")
+        payoff = float(_checks.payoffs("value", value)[0]) if np.ndim(value) == 0 else None
+        if payoff is None:
+            raise ValueError(f"`value` must be one number, but got {value!r}.")
+        scale = _checks.positive("noise_scale", noise_scale)
+        if not _NOISE_SCALES[0] <= scale <= _NOISE_SCALES[1]:
+            raise ValueError(
+                f"`{_NOISE_SCALES[0]:g} <= noise_scale <= {_NOISE_SCALES[1]:g}` must hold, but got "
+                f"noise_scale={noise_scale!r}."
+            )
+        known, u = self._trials[number]
+        self._pending.pop(number, None)
+        self._finished.add(number)
+        self._told.append(Finished(known, payoff, scale))
+        self._positions.append(u)
+
+    def add(self, params: Mapping[str, Any], value: float, *, noise_scale: float = 1.0) -> Trial:
+        """Take a payoff measured elsewhere, and return the trial it makes."""
+        u = self._position(params)
+        number = len(self._trials)
+        trial = Trial(number, {name: constant(name, params[name]) for name in self.space.names})
+        self._trials[number] = (trial, u)
+        try:
+            self.tell(number, value, noise_scale=noise_scale)
+        except ValueError:
+            del self._trials[number]
+            raise
+        return trial
+
+    def withdraw(self, trial: Trial | int) -> None:
+        """Give up a pending trial: it no longer counts as running."""
+        number = self._number(trial)
+        if number not in self._pending:
+            raise ValueError(f"`trial` must be pending, but trial {number} is not.")
+        del self._pending[number]
+
+    def predict(
+        self, configurations: Sequence[Mapping[str, Any]], *, level: float = 0.9
+    ) -> Estimate:
+        """Return the robust mean payoff at configurations, with an interval."""
+        level = _checks.in_unit_interval("level", level, closed_above=False)
+        self._need_payoffs()
+        U = np.array([self._position(one) for one in configurations])
+        U = U.reshape(len(configurations), self.space.dimension)
+        return self._estimate(self._believe([]), U, level)
+
+    def recommend(self, *, level: float = 0.9) -> Recommended:
+        """Return the configuration with the best robust mean, never the luckiest payoff's."""
+        level = _checks.in_unit_interval("level", level, closed_above=False)
+        self._need_payoffs()
+        belief = self._believe([])
+        rng = np.random.default_rng([self.seed, len(self._told), 1])
+        u = maximise(self.space, belief, 0.0, np.array(self._positions), rng)
+        estimate = self._estimate(belief, u[None], level)
+        lucky = (min if self.minimise else max)(self._told, key=lambda one: one.value)
+        return Recommended(
+            params=self.space.params(u),
+            mean=float(estimate.mean[0]),
+            low=float(estimate.low[0]),
+            high=float(estimate.high[0]),
+            level=level,
+            payoffs=len(self),
+            replications=sum(bool(np.array_equal(u, one)) for one in self._positions),
+            tamed=int(belief.tamed.sum()),
+            tails=_tails(belief.residuals),
+            lucky_params=dict(lucky.trial.params),
+            lucky_value=lucky.value,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one npz file; `tailproof.load` reads it and goes on bit for bit."""
+        from tailproof import storage
+
+        storage.save(self, path)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as JSON-able data, for `optimizer_from_state`."""
+        return {
+            "space": self.space.state(),
+            "seed": self.seed,
+            "minimise": self.minimise,
+            "params": [_plain(trial.params) for trial, _ in self._trials.values()],
+            "positions": [u.tolist() for _, u in self._trials.values()],
+            "told": [[one.trial.number, one.value, one.noise_scale] for one in self._told],
+            "pending": list(self._pending),
+            "calibration": None if self._calibration is None else self._calibration.state(),
+        }
+
+    def _number(self, trial: Trial | int) -> int:
+        number = trial.number if isinstance(trial, Trial) else trial
+        wrong = f"`trial` must be one that was asked here, but got {trial!r}."
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise ValueError(wrong)
+        number = int(number)
+        if number not in self._trials:
+            raise ValueError(wrong)
+        if isinstance(trial, Trial) and trial != self._trials[number][0]:
+            raise ValueError(wrong)
+        return number
+
+    def _position(self, params: Mapping[str, Any]) -> Array:
+        return self.space.snap(self.space.position(params)[None])[0]
+
+    def _need_payoffs(self) -> None:
+        if not self._told:
+            raise ValueError("`tell` must have been called before, but no payoff is known.")
+
+    def _data(self) -> Data:
+        sign = -1.0 if self.minimise else 1.0
+        U = np.array(self._positions).reshape(len(self._positions), self.space.dimension)
+        return Data(
+            self.space.coordinates(U),
+            np.array([sign * one.value for one in self._told]),
+            np.array([one.noise_scale for one in self._told]),
+        )
+
+    def _propose(self, number: int, pending: list[Array]) -> Array:
+        rng = np.random.default_rng([self.seed, number])
+        if number < self._initial or len(self._told) < self._first():
+            return self._spread(number)
+        U = np.array(pending).reshape(len(pending), self.space.dimension)
+        belief = self._believe(pending)
+        seen = np.vstack([np.array(self._positions), U])
+        return maximise(self.space, belief, self.options.width, seen, rng)
+
+    def _spread(self, number: int) -> Array:
+        """Return a point of the initial design."""
+        shared = np.random.default_rng([self.seed])
+        points = sobol(self.space.dimension, 1 << max(number, 1).bit_length(), shared)
+        return self.space.snap(points[number][None])[0]
+
+    def _first(self) -> int:
+        return max(self._initial // 2, 2)
+
+    def _calibrated(self, data: Data) -> Calibration:
+        """Return the calibration of the last refit that was due, with those before it if needed."""
+        count = len(data)
+        if count < self._first():
+            return refit(data, None, self._settings)
+        marks = [self._first()]
+        while next_refit(marks[-1]) <= count:
+            marks.append(next_refit(marks[-1]))
+        known = self._calibration
+        if known is not None and known.count == marks[-1]:
+            return known
+        begin = (len(marks) - 1) // _FRESH * _FRESH
+        result = known if known is not None and known.count in marks[begin:] else None
+        for index in range(begin, len(marks)):
+            if result is None or result.count < marks[index]:
+                start = None if index == begin else result
+                result = refit(data.first(marks[index]), start, self._settings)
+        assert result is not None
+        self._calibration = result
+        return result
+
+    def _believe(self, pending: list[Array]) -> Belief:
+        key = (len(self._told), len(pending), np.array(pending).tobytes())
+        if self._belief is None or self._belief[0] != key:
+            data = self._data()
+            U = np.array(pending).reshape(len(pending), self.space.dimension)
+            calibration = self._calibrated(data)
+            belief = believe(data, self.space.coordinates(U), calibration, self._settings)
+            self._belief = (key, belief)
+        return self._belief[1]
+
+    def _estimate(self, belief: Belief, U: Array, level: float) -> Estimate:
+        C = self.space.coordinates(U)
+        mean, deviation = belief.predict(C)
+        calibration = belief.calibration
+        half = calibration.scale * (float(norm.ppf(0.5 + level / 2.0)) * deviation + belief.bias(C))
+        centre = calibration.location + calibration.scale * mean
+        if self.minimise:
+            centre = -centre
+        return Estimate(centre, centre - half, centre + half, level)
+
+
+def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
+    wrong = f'`groups` must be groups of names, such as (("a", "b"), ("c",)), but got {groups!r}.'
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise ValueError(wrong)
+    result = []
+    for group in groups:
+        if isinstance(group, str) or not isinstance(group, Iterable):
+            raise ValueError(wrong)
+        result.append(tuple(group))
+    if not result or any(not isinstance(name, str) for group in result for name in group):
+        raise ValueError(wrong)
+    return tuple(result)
+
+
+def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimizer:
+    """Return the optimizer whose `state()` this is."""
+    space = space_from_state(state["space"])
+    result = Optimizer(space, seed=state["seed"], minimise=state["minimise"], options=options)
+    pairs = zip(state["params"], state["positions"], strict=True)
+    for number, (params, place) in enumerate(pairs):
+        u = np.array(place, dtype=np.float64).reshape(space.dimension)
+        result._trials[number] = (Trial(number, _unplain(params)), u)
+    for number, value, scale in state["told"]:
+        result.tell(number, value, noise_scale=scale)
+    result._pending = dict.fromkeys(result._number(one) for one in state["pending"])
+    if state["calibration"] is not None:
+        result._calibration = calibration_from_state(state["calibration"])
+    return result
+
+
+def _plain(params: Mapping[str, Any]) -> list[list[Any]]:
+    """Return params as JSON that keeps 1, 1.0 and True apart."""
+    return [[name, *typed(value)] for name, value in params.items()]
+
+
+def _unplain(listed: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    return {name: untyped(kind, value) for name, kind, value in listed}
+
+
+def _layout(space: Space | Configurations, options: Options) -> Layout:
+    owner = np.asarray(space.owners, dtype=np.int64)
+    group = np.zeros(len(owner), dtype=np.int64)
+    if options.groups is not None:
+        if not isinstance(space, Space):
+            raise ValueError("`groups` must be None for Configurations, but got groups.")
+        free = [name for name in space.names if space.parameters[name].width]
+        flat = [name for one in options.groups for name in one]
+        if sorted(flat) != sorted(free):
+            raise ValueError(
+                f"`groups` must name every parameter that varies once, {free}, but got {flat}."
+            )
+        of = {name: index for index, one in enumerate(options.groups) for name in one}
+        group = np.array([of[free[one]] for one in owner], dtype=np.int64)
+    return Layout(owner, group, _KERNELS[options.kernel])
+
+
+def _tails(residuals: Array) -> str:
+    """Say in words how heavy the tails of residuals look."""
+    if len(residuals) < _JUDGED:
+        return f"tails not judged from fewer than {_JUDGED} payoffs"
+    if float(np.ptp(residuals)) == 0.0:
+        return "no noise seen"
+    verdict = diagnose(np.clip(residuals, -1e60, 1e60)).pooled
+    return f"{verdict.verdict}"

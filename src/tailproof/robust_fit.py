@@ -1,0 +1,78 @@
+"""Fit a process to tamed payoffs: the penalised equations of a cut, and left-out residuals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof.surrogate import Layout, Process, Shape, Smoother, choose_basis
+from tailproof.taming import Cut
+
+Array = NDArray[np.float64]
+
+# Features of a process: it is exact up to that many sites.
+_BASIS = 256
+# A leverage near 1 says that the payoff stands alone: its residual says nothing.
+_LARGEST_LEVERAGE = 0.8
+# Most steps of the penalised equations for one cut, and the change at which they stop.
+_STEPS, _STILL = 40, 1e-5
+# A step moves no further than the cut is wide, so a cut is approached from wider ones, each so many
+# times as wide as the next.
+_WIDER = 4.0
+_MOST_STAGES = 12
+
+
+def process_on(
+    layout: Layout, shape: Shape, points: Array, scales: Array, pending: Array
+) -> Process:
+    """Return the process of `shape` given points of payoffs seen (n, p) and expected (k, p)."""
+    everywhere = np.vstack([points, pending])
+    sites, which = np.unique(everywhere, axis=0, return_inverse=True)
+    basis = choose_basis(layout, shape.lengthscales, sites, _BASIS)
+    rows = basis.features(sites)[which.reshape(-1)]
+    return Process(basis, shape, rows[: len(points)], 1.0 / scales**2, rows[len(points) :])
+
+
+def settle(process: Process, cut: Cut, z: Array, scales: Array, start: Array) -> Array:
+    """Return fitted values that solve the penalised equations of `cut`, from `start`.
+
+    Each step is least squares on m + psi(z - m) with noise kappa n^2: psi's slope is at most 1, so
+    the penalised criterion falls at every step, and its minimum is the fit with noise n^2 to the
+    tamed payoffs m + psi(z - m) / kappa. Steps are accelerated as Nesterov's.
+    """
+    smoother = process.smoother(process.shape.noise * cut.slope)
+    if cut == Cut():
+        return smoother.fit(z)
+    far = float(np.median(np.abs(z - start) / scales))
+    stages = max(math.ceil(math.log(max(4.0 * far / cut.width, 1.0), _WIDER)), 0)
+    fitted = start
+    for stage in range(min(stages, _MOST_STAGES), -1, -1):
+        fitted = _descend(smoother, cut.wider(_WIDER**stage), z, scales, fitted)
+    return fitted
+
+
+def _descend(smoother: Smoother, cut: Cut, z: Array, scales: Array, start: Array) -> Array:
+    fitted, ahead, speed = start, start, 1.0
+    for _ in range(_STEPS):
+        new = smoother.fit(ahead + scales * cut.psi((z - ahead) / scales))
+        faster = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * speed * speed))
+        change = new - fitted
+        if float((ahead - new) @ change) > 0.0:  # it went too far: start the acceleration anew
+            faster = 1.0
+        ahead = new + (speed - 1.0) / faster * change
+        fitted, speed = new, faster
+        if float(np.abs(change).max(initial=0.0)) < _STILL:
+            break
+    return fitted
+
+
+def left_out(cut: Cut, residuals: Array, leverage: Array) -> Array:
+    """Return what the residuals would be around fits that had not seen the payoff itself.
+
+    The fit is linear in the tamed payoffs, so without payoff i it moves, at its point, by
+    h_i / (1 - h_i) times psi(e_i) / kappa, h_i the leverage.
+    """
+    h = np.minimum(leverage, _LARGEST_LEVERAGE)
+    return residuals + h / (1.0 - h) * cut.psi(residuals) / cut.slope

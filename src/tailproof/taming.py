@@ -1,0 +1,333 @@
+"""Taming: what is done to single payoffs so that no lucky one decides.
+
+A strategy looks at the payoffs' residuals around a fit and returns a `Cut`: a bounded function psi
+of a residual and its mean slope kappa. The fit then solves the penalised equations of psi, whose
+solution is least squares on the tamed payoffs m + psi(e) / kappa.
+
+`Window`, the default, learns from the residuals which window to keep: the one whose location
+estimate varies least, Var(clip(e)) / P(e in window)^2 (the asymptotic variance of an M-estimate).
+Light tails keep everything, heavy ones little, skewed ones what lies on their steep side. A window
+estimates a location, not a mean; what it cuts off is added back by the remainder (`calibration`),
+whose bound grows with the number of payoffs, so that the target stays the mean.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof import _checks
+
+# Fewest residuals that a window learnt from them may hold.
+_FEW = 15
+# Residuals beyond this, in units of the payoffs' scale, are as far away as any.
+_FAR = 1e3
+# A window is at least this wide on either side of its middle: what is left then is no noise.
+_FINEST = 0.05
+# Robust standard deviations of the usual cut of residuals, and of the first one of payoffs.
+_USUAL, _WIDE = 2.5, 5.0
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """psi(e) = clip(e, low, high) - centre for a finite or infinite window, or Student-t's psi.
+
+    Attributes
+    ----------
+    low, high
+        The window.
+    centre
+        Mean of clip(e), subtracted so that psi has mean zero.
+    slope
+        kappa, the mean of psi's derivative.
+    softness
+        0 for a window. Otherwise psi(e) = e / (1 + softness e^2), Student-t's.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    centre: float = 0.0
+    slope: float = 1.0
+    softness: float = 0.0
+
+    def psi(self, residuals: Array) -> Array:
+        """Return psi of residuals, (n,)."""
+        if self.softness > 0.0:
+            # For a huge residual this is 1 / (softness e); the square must not overflow.
+            inner = np.minimum(np.abs(residuals), 1e150)
+            return residuals / (1.0 + self.softness * inner * inner)
+        return np.clip(residuals, self.low, self.high) - self.centre
+
+    @property
+    def width(self) -> float:
+        """How far psi reaches, roughly: as far as a residual goes untamed."""
+        if self.softness > 0.0:
+            return 1.0 / math.sqrt(self.softness)
+        return min(self.high, _FAR) - max(self.low, -_FAR)
+
+    def wider(self, times: float) -> Cut:
+        """Return the same cut, so many times as wide around its middle."""
+        if self.softness > 0.0:
+            return replace(self, softness=self.softness / times**2)
+        middle = 0.5 * (max(self.low, -_FAR) + min(self.high, _FAR))
+        return replace(
+            self,
+            low=middle + times * (self.low - middle),
+            high=middle + times * (self.high - middle),
+        )
+
+    def excess(self, residuals: Array) -> Array:
+        """Return what the window cuts off, (n,)."""
+        return residuals - np.clip(residuals, self.low, self.high)
+
+    def tamed(self, residuals: Array) -> Mask:
+        """Return which residuals are outside the window, (n,)."""
+        if self.softness > 0.0:
+            return np.abs(residuals) > 1.0 / math.sqrt(self.softness)
+        return (residuals < self.low) | (residuals > self.high)
+
+
+@runtime_checkable
+class Taming(Protocol):
+    """A way to tame payoffs."""
+
+    @property
+    def restores_mean(self) -> bool:
+        """Whether what is cut off is added back, smoothed, so that the target is the mean."""
+        ...
+
+    def prepare(self, payoffs: Array) -> Array:
+        """Return standardised payoffs (n,) as the fit is to see them."""
+        ...
+
+    def begin(self, payoffs: Array) -> Cut:
+        """Return the cut for payoffs (n,) around their median, before there is a fit."""
+        ...
+
+    def learn(self, residuals: Array) -> Cut:
+        """Return the cut for residuals (n,) around a fit."""
+        ...
+
+
+@dataclass(frozen=True)
+class Untamed:
+    """Leave payoffs as they are: the ordinary Gaussian process."""
+
+    @property
+    def restores_mean(self) -> bool:
+        """Nothing is cut off."""
+        return False
+
+    def prepare(self, payoffs: Array) -> Array:
+        """Return the payoffs."""
+        return payoffs
+
+    def begin(self, payoffs: Array) -> Cut:
+        """Return the cut that does nothing."""
+        return Cut()
+
+    def learn(self, residuals: Array) -> Cut:
+        """Return the cut that does nothing."""
+        return Cut()
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Clip payoffs at `deviations` robust standard deviations around their median, as many do."""
+
+    deviations: float = 3.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "deviations", _checks.positive("deviations", self.deviations))
+
+    @property
+    def restores_mean(self) -> bool:
+        """What is cut off is lost."""
+        return False
+
+    def prepare(self, payoffs: Array) -> Array:
+        """Return the payoffs clipped."""
+        centre = float(np.median(payoffs))
+        reach = self.deviations * 1.4826 * float(np.median(np.abs(payoffs - centre)))
+        return np.clip(payoffs, centre - reach, centre + reach) if reach > 0.0 else payoffs
+
+    def begin(self, payoffs: Array) -> Cut:
+        """Return the cut that does nothing."""
+        return Cut()
+
+    def learn(self, residuals: Array) -> Cut:
+        """Return the cut that does nothing: the payoffs are clipped already."""
+        return Cut()
+
+
+@dataclass(frozen=True)
+class StudentT:
+    """A Student-t likelihood with `df` degrees of freedom, by its mode: robust, for the median.
+
+    The curvature of the posterior is the one that a sandwich estimate of its mode's variance has.
+    """
+
+    df: float = 4.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "df", _checks.positive("df", self.df))
+
+    @property
+    def restores_mean(self) -> bool:
+        """Likelihood-robust: the target is the mode."""
+        return False
+
+    def prepare(self, payoffs: Array) -> Array:
+        """Return the payoffs."""
+        return payoffs
+
+    def begin(self, payoffs: Array) -> Cut:
+        """Return psi at the payoffs' own scale."""
+        return self.learn(payoffs)
+
+    def learn(self, residuals: Array) -> Cut:
+        """Return psi at the scale that is most likely for the residuals."""
+        squares = np.minimum(np.abs(residuals), 1e70) ** 2
+        scale = max(float(np.median(squares)), 1e-12)
+        for _ in range(30):  # expectation-maximisation of the scale
+            weights = (self.df + 1.0) / (self.df + squares / scale)
+            scale = max(float(np.mean(weights * squares)), 1e-12)
+        softness = 1.0 / (self.df * scale)
+        ratio = np.minimum(softness * squares, 1e100)
+        slope = float(np.mean((1.0 - ratio) / (1.0 + ratio) ** 2))
+        return Cut(slope=max(slope, 0.05), softness=softness)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Keep the window of residuals whose location estimate varies least; restore the mean.
+
+    Parameters
+    ----------
+    least
+        Least share of the residuals that must lie inside.
+    caution
+        By how many standard errors of that share a window must win: few residuals keep more.
+    gain
+        A window must bring the variance below this share of the usual cut's, 2.5 robust standard
+        deviations around the median: the best of many windows looks good by chance too.
+    """
+
+    least: float = 0.4
+    caution: float = 2.0
+    gain: float = 0.8
+
+    def __post_init__(self) -> None:
+        least = _checks.in_unit_interval("least", self.least, closed_above=True)
+        object.__setattr__(self, "least", least)
+        caution = _checks.number("caution", self.caution)
+        if caution < 0.0:
+            raise ValueError(f"`caution >= 0` must hold, but got caution={self.caution!r}.")
+        object.__setattr__(self, "caution", caution)
+        gain = _checks.in_unit_interval("gain", self.gain, closed_above=True)
+        object.__setattr__(self, "gain", gain)
+
+    @property
+    def restores_mean(self) -> bool:
+        """What is cut off is added back."""
+        return True
+
+    def prepare(self, payoffs: Array) -> Array:
+        """Return the payoffs."""
+        return payoffs
+
+    def begin(self, payoffs: Array) -> Cut:
+        """Return a wide cut: payoffs vary because their means do, and that must not be tamed."""
+        return _around_median(np.sort(payoffs), _WIDE)
+
+    def learn(self, residuals: Array) -> Cut:
+        """Return the window of least asymptotic variance among those with quantiles as ends."""
+        # Extreme but legal residuals: sums must keep their digits, and no window keeps them.
+        e = np.sort(residuals)
+        low, middle, high = np.quantile(e, [0.25, 0.5, 0.75])
+        reach = _FAR * max(float(high - low), _FINEST)
+        e = np.clip(e, middle - reach, middle + reach)
+        n = len(e)
+        if n < _FEW:
+            return _around_median(e)
+        below, above = _shares(n)
+        low, high = e[below], e[n - 1 - above]
+        low, high = low[:, None], high[None, :]
+        sums, squares = np.append(0.0, np.cumsum(e)), np.append(0.0, np.cumsum(e * e))
+        first, last = below[:, None], n - above[None, :]
+        inside = np.maximum(last - first, 0)
+        mean = (first * low + sums[last] - sums[first] + (n - last) * high) / n
+        square = (first * low**2 + squares[last] - squares[first] + (n - last) * high**2) / n
+        variance = np.maximum(square - mean**2, 0.0)
+        # The payoffs at the ends are inside; those beyond are not.
+        share = inside / n
+        sure = share - self.caution * np.sqrt(share * (1.0 - share) / n)
+        allowed = (share >= self.least) & (inside >= _FEW) & (sure > 0.0) & (high > low)
+        allowed &= high - low >= 2.0 * _FINEST
+        if not allowed.any():
+            return _around_median(e)
+        score = np.where(allowed, variance / np.maximum(sure, 1e-9) ** 2, np.inf)
+        i, j = np.unravel_index(int(np.argmin(score)), score.shape)
+        usual = _around_median(e)
+        if score[i, j] > self.gain * float(np.var(usual.psi(e))) / usual.slope**2:
+            return usual
+        cut_low = -math.inf if below[i] == 0 else float(e[below[i]])
+        cut_high = math.inf if above[j] == 0 else float(e[n - 1 - above[j]])
+        return Cut(cut_low, cut_high, float(mean[i, j]), float(share[i, j]))
+
+
+def _around_median(e: Array, deviations: float = _USUAL) -> Cut:
+    """Return a cut at some robust standard deviations around the median."""
+    middle = float(np.median(e))
+    reach = max(deviations * 1.4826 * float(np.median(np.abs(e - middle))), _FINEST)
+    low, high = middle - reach, middle + reach
+    inside = (e >= low) & (e <= high)
+    return Cut(low, high, float(np.mean(np.clip(e, low, high))), float(np.mean(inside)))
+
+
+def _shares(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many residuals a window may leave out on either side."""
+    shares = np.array([0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3])
+    shares = np.append(shares, [0.35, 0.4, 0.45, 0.5, 0.6])
+    counts = np.unique((shares * n).astype(np.int64))
+    return counts, counts
+
+
+def tuning_free_bound(values: Array, level: float) -> float:
+    """Return b > 0 with sum_i min(x_i^2, b^2) / b^2 = level; 0 if all values are.
+
+    The equation of adaptive truncation: about `level` values reach b, whatever their scale, so b
+    grows with the number of values as their tail does. It has no solution unless more than
+    `level` values differ from zero; half their number then takes the place of `level`.
+
+    Examples
+    --------
+    >>> tuning_free_bound(np.array([1.0, 1.0, 1.0, 1.0]), 2.0)
+    1.4142135623730951
+    """
+    a = np.sort(np.abs(values))
+    a = a[a > 0.0]
+    n = len(a)
+    if n == 0:
+        return 0.0
+    level = min(level, 0.5 * n)
+    top = a[-1]
+    squares = (a / top) ** 2
+    sums = np.cumsum(squares)
+    # With the k smallest below b: b^2 = sums[k-1] / (level - (n - k)).
+    k = np.arange(1, n + 1)
+    room = level - (n - k)
+    usable = room > 0.0
+    b2 = np.where(usable, sums / np.where(usable, room, 1.0), np.inf)
+    after = np.append(squares[1:], np.inf)
+    fits = usable & (b2 >= squares) & (b2 <= after)
+    if not fits.any():
+        return float(top)
+    return float(top * math.sqrt(b2[np.argmax(fits)]))

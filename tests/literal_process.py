@@ -1,0 +1,62 @@
+"""The surrogate written out slowly: covariance matrices over points, loops, no features."""
+
+import math
+
+import numpy as np
+
+from tailproof._engine.correlation import MATERN
+
+
+def correlation(layout, lengthscales, x, y):
+    """Mean over groups of the radial function of the scaled distance within the group."""
+    total = 0.0
+    for one in range(layout.groups):
+        squared = sum(
+            ((x[k] - y[k]) / lengthscales[layout.owner[k]]) ** 2
+            for k in range(len(x))
+            if layout.group[k] == one
+        )
+        if layout.kind == MATERN:
+            a = math.sqrt(5.0 * squared)
+            total += (1.0 + a + a * a / 3.0) * math.exp(-a)
+        else:
+            total += math.exp(-squared / 2.0)
+    return total / layout.groups
+
+
+def correlations(layout, lengthscales, X, Y):
+    return np.array([[correlation(layout, lengthscales, x, y) for y in Y] for x in X]).reshape(
+        len(X), len(Y)
+    )
+
+
+def posterior(layout, shape, points, payoffs, scales, pending, C):
+    """Mean, variance and mean of the constant for p = c + g + noise, c ~ N(0, 1), at rows of C.
+
+    Pending points count for the variance as if they had been told, with usual noise.
+    """
+
+    def covariance(X, Y):
+        return shape.signal * correlations(layout, shape.lengthscales, X, Y) + 1.0
+
+    K = covariance(points, points) + shape.noise * np.diag(scales**2)
+    k = covariance(points, C)
+    mean = k.T @ np.linalg.solve(K, payoffs)
+    constant = np.ones(len(points)) @ np.linalg.solve(K, payoffs)
+    both = np.vstack([points, pending])
+    noises = np.append(scales**2, np.ones(len(pending)))
+    K = covariance(both, both) + shape.noise * np.diag(noises)
+    k = covariance(both, C)
+    variance = shape.signal + 1.0 - np.einsum("ij,ij->j", k, np.linalg.solve(K, k))
+    return mean, variance, constant
+
+
+def slope(f, x, step=1e-6):
+    """Central differences of a scalar or vector function of x (p,), last axis p."""
+    columns = []
+    for k in range(len(x)):
+        up, down = x.copy(), x.copy()
+        up[k] += step
+        down[k] -= step
+        columns.append((np.asarray(f(up)) - np.asarray(f(down))) / (2.0 * step))
+    return np.stack(columns, axis=-1)
