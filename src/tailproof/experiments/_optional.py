@@ -14,5 +14,5 @@ def need(module: str, extra: str) -> Any:
         if error.name != module:
             raise
         raise ImportError(
-            f"`tailproof reproduce` needs {module} for this: pip install 'tailproof[{extra}]'."
+            f"The experiments need {module} for this: pip install 'tailproof[{extra}]'."
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,14 +156,14 @@ class Plan:
         }
 
 
-def source_digest(package: Path) -> str:
+def source_digest(package: Path, patterns: Sequence[str] = DECIDING) -> str:
     """Return the SHA-256 of the code in `package` that decides what a trial comes to.
 
     A version number stays while code is being worked on, and another order of the same sums can
     send a policy another way: trials of different code must not end up in one table.
     """
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in DECIDING for path in package.glob(pattern)}):
+    for path in sorted({path for pattern in patterns for path in package.glob(pattern)}):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0")
         digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()

@@ -6,12 +6,22 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Self, TextIO
-
-from tailproof.experiments.plan import Task
+from typing import Protocol, Self, TextIO, TypeVar
 
 PLAIN_INTERVAL = 15.0  # seconds between lines where there is no terminal
 TERMINAL_INTERVAL = 0.2
+
+
+class Named(Protocol):
+    """A task: the first two parts of its name say of what kind it is."""
+
+    @property
+    def name(self) -> tuple[str, str, int]:
+        """Two words and a number."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
 
 
 class Progress:
@@ -63,7 +73,7 @@ class Progress:
             self._stream.write("\n")
             self._stream.flush()
 
-    def expect(self, tasks: Sequence[Task], guess: Callable[[Task], float]) -> None:
+    def expect(self, tasks: Sequence[T], guess: Callable[[T], float]) -> None:
         """Learn what is to be done, and a rough guess of the seconds of each task."""
         for task in tasks:
             key = task.name[:2]
@@ -71,7 +81,7 @@ class Progress:
             self._guess[key] = guess(task)
         self._show(force=True)
 
-    def finished(self, task: Task, seconds: float) -> None:
+    def finished(self, task: Named, seconds: float) -> None:
         """Count one task that took `seconds` of a worker."""
         key = task.name[:2]
         self._done += 1

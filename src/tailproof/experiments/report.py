@@ -67,7 +67,7 @@ def report(
     parts = [
         _lead(manifest, summary),
         *(f'<p class="notice">{escape(notice)}</p>' for notice in notices),
-        _image(images["figure"], "The six panels with error bars and the paper's points"),
+        inline_image(images["figure"], "The six panels with error bars and the paper's points"),
         "<p>Curves are means over trials, bars one standard deviation over trials. In panel f "
         "mean and band are averages over the randomisations of the noise: its arm and its sign, "
         "each drawn once.</p>",
@@ -79,10 +79,15 @@ def report(
         _citation(str(manifest["versions"]["tailproof"])),
         _files(),
     ]
+    return page("tailproof: the paper's Figure 1", parts)
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """Return a whole HTML page, in the style of all reports, from the parts of its body."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>tailproof: the paper's Figure 1</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{escape(title, quote=False)}</title>\n<style>{_STYLE}</style>\n</head>\n"
         f"<body>\n{chr(10).join(part for part in parts if part)}\n</body>\n</html>\n"
     )
 
@@ -192,7 +197,9 @@ def _further(summary: Mapping[str, Any], image: bytes | None) -> str:
     ]
     header = ("panel", "column", "mean R_T/T", "base", "its mean", "difference", "95 % interval")
     words = "".join(f"<li>{escape(text)}</li>" for text in summary["further"].values())
-    shown = "" if image is None else _image(image, "Further columns over the paper's policies")
+    shown = (
+        "" if image is None else inline_image(image, "Further columns over the paper's policies")
+    )
     return (
         "<h2>Further columns: theory schedule, folded and exact features</h2>"
         "<p>Each against its base on the trials they share: the same functions and the same noise, "
@@ -238,7 +245,8 @@ def _files() -> str:
     )
 
 
-def _image(svg: bytes, alternative: str) -> str:
+def inline_image(svg: bytes, alternative: str) -> str:
+    """Return an SVG picture as HTML that carries it inside."""
     data = base64.b64encode(svg).decode()
     return f'<p><img alt="{escape(alternative)}" src="data:image/svg+xml;base64,{data}"></p>'
 

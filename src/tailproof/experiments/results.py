@@ -30,15 +30,16 @@ CURVES_HEADER = ("policy", "schedule", "trial", "x", "f", "mean", "std")
 
 def write(plan: Plan, records: k.Records, out: Path) -> dict[str, Any]:
     """Write all tables to `out` and return the summary."""
-    store.write_bytes(out / RESULTS, _csv(RESULTS_HEADER, _regret_rows(plan, records)))
+    store.write_bytes(out / RESULTS, csv_bytes(RESULTS_HEADER, _regret_rows(plan, records)))
     if any(one.panel.letter == "f" for one in plan.panels):
-        store.write_bytes(out / CURVES, _csv(CURVES_HEADER, _curve_rows(plan, records)))
+        store.write_bytes(out / CURVES, csv_bytes(CURVES_HEADER, _curve_rows(plan, records)))
     content = summary(plan, records)
     store.write_json(out / SUMMARY, content)
     return content
 
 
-def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a table as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ _GUESS = {"tgp": 16.0, "gp": 12.0, "gp-truncated": 12.0, "qff": 45.0, "exact": 3
 _GUESS |= {"nystrom": 150.0}
 _FULL_RANK = 6.0  # times as long, in feature directions, where the kernel matrix has full rank
 
+T = TypeVar("T")
 Pair = tuple[Task, dict[str, Any]]
 Pool = Callable[[Sequence[Task]], Iterator[Pair]]
 
@@ -78,11 +79,30 @@ def run(
 
 def local_pool(workers: int) -> Pool:
     """Return a pool of `workers` processes on this machine."""
+    return process_pool(workers, run_trial_pair, compile_first)
 
-    def results(tasks: Sequence[Task]) -> Iterator[Pair]:
+
+def process_pool(
+    workers: int,
+    play: Callable[[T], tuple[T, dict[str, Any]]],
+    prepare: Callable[[Sequence[T]], None],
+) -> Callable[[Sequence[T]], Iterator[tuple[T, dict[str, Any]]]]:
+    """Return a pool of `workers` processes for any kind of task.
+
+    Parameters
+    ----------
+    workers
+        With one, tasks run in this very process.
+    play
+        Makes a task's record and returns both; a function of a module, so that it can be sent.
+    prepare
+        Called with all tasks, here, before several processes start.
+    """
+
+    def results(tasks: Sequence[T]) -> Iterator[tuple[T, dict[str, Any]]]:
         joblib = need("joblib", "experiments")
         if workers > 1:
-            compile_first(tasks)
+            prepare(tasks)
         parallel = joblib.Parallel(
             n_jobs=workers,
             backend="loky",
@@ -91,7 +111,7 @@ def local_pool(workers: int) -> Pool:
             pre_dispatch=2 * workers,
             max_nbytes=None,  # tasks are small: nothing is worth a shared file
         )
-        finished = parallel(joblib.delayed(_worker)(task) for task in tasks)
+        finished = parallel(joblib.delayed(_worker)(play, task) for task in tasks)
         try:
             yield from finished
         finally:
@@ -148,12 +168,12 @@ def run_trial_pair(task: Task) -> Pair:
     return task, run_trial(task)
 
 
-def _worker(task: Task) -> Pair:
+def _worker(play: Callable[[T], tuple[T, dict[str, Any]]], task: T) -> tuple[T, dict[str, Any]]:
     """Run a task in a process of the local pool (with one worker: in this very process)."""
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         _serve(parent.pid)
-    return run_trial_pair(task)
+    return play(task)
 
 
 @functools.cache

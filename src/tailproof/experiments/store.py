@@ -14,14 +14,22 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from tailproof.experiments.plan import Plan, Task
+from tailproof.experiments.plan import Task
 
 MANIFEST = "manifest.json"
 TRIALS = "trials"
 UNFINISHED = ".unfinished-"
 LOCK = ".lock"
+
+
+class Described(Protocol):
+    """A plan that can say what defines its results."""
+
+    def manifest(self) -> dict[str, Any]:
+        """Return it, ready for JSON."""
+        ...
 
 
 class DirectoryMismatchError(ValueError):
@@ -57,7 +65,7 @@ def trial_path(out: Path, name: tuple[str, str, int]) -> Path:
 
 
 @contextmanager
-def opened(out: Path, plan: Plan) -> Iterator[None]:
+def opened(out: Path, plan: Described) -> Iterator[None]:
     """Take `out` for this plan, new or made by the same plan before, for as long as it runs.
 
     Raises
@@ -91,7 +99,7 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _take(out: Path, plan: Plan) -> None:
+def _take(out: Path, plan: Described) -> None:
     wanted = json.loads(json.dumps(plan.manifest()))
     path = out / MANIFEST
     if path.exists():

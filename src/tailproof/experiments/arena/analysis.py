@@ -1,0 +1,253 @@
+"""What the runs say: regrets in every cell, ranks, paired tests, and the four claims.
+
+Contestants are compared on what they share. A cell's ranks come from the seeds that all of its
+contestants have played; a paired test from the (cell, seed) pairs that ours and the rival have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata, ttest_1samp, wilcoxon
+
+from tailproof.experiments.arena.contestants import OURS
+from tailproof.experiments.arena.laws import LAWS
+from tailproof.experiments.arena.problems import PROBLEMS
+from tailproof.experiments.arena.records import Run, key_of
+from tailproof.experiments.arena.trap import NAME as TRAP
+
+Array = NDArray[np.float64]
+CellName = tuple[str, str]
+
+
+def is_gaussian(cell: CellName) -> bool:
+    """Tell whether a cell's payoffs are light-tailed."""
+    return cell != (TRAP, TRAP) and not LAWS[cell[1]].heavy
+
+
+POOLS: dict[str, Callable[[CellName], bool]] = {
+    "heavy": lambda cell: not is_gaussian(cell),
+    "heavy without t(3)": lambda cell: not is_gaussian(cell) and cell[1] != "t3",
+    "heavy without the trap": lambda cell: not is_gaussian(cell) and cell[1] != TRAP,
+    "gaussian": is_gaussian,
+}
+POOL_WORDS = {
+    "heavy": "all cells but the Gaussian ones: the six heavy-tailed laws and the trap",
+    "heavy without t(3)": "the same without Student-t 3, whose variance is finite",
+    "heavy without the trap": "the same without the trap",
+    "gaussian": "the Gaussian cells",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One contestant in one cell, over all seeds it has played.
+
+    `rank` is that of its mean simple regret among the cell's contestants, over the seeds all of
+    them have; None where they share none. Standard errors are nan for one seed.
+    """
+
+    problem: str
+    law: str
+    contestant: str
+    seeds: int
+    simple: float
+    simple_error: float
+    cumulative: float
+    cumulative_error: float
+    rank: float | None
+    failures: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A contestant's mean rank over the cells of a pool that everybody has played."""
+
+    contestant: str
+    mean_rank: float
+    cells: int
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Ours against a rival over shared (cell, seed) pairs: rival's regret minus ours.
+
+    `t` and `wilcoxon` are one-sided p values of "ours is lower"; None for fewer than two pairs.
+    """
+
+    rival: str
+    pairs: int
+    cells: int
+    ours: float
+    theirs: float
+    difference: float
+    t: float | None
+    wilcoxon: float | None
+    wins: int
+    losses: int
+
+
+class Table:
+    """The runs of a directory, by cell, contestant and seed."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs: dict[CellName, dict[str, dict[int, Run]]] = {}
+        for run in runs:
+            cell = self._runs.setdefault(run.cell, {})
+            cell.setdefault(run.contestant, {})[run.seed] = run
+
+    @property
+    def cells(self) -> tuple[CellName, ...]:
+        """The cells that somebody has played, in the arena's order."""
+        order = {name: i for i, name in enumerate((*PROBLEMS, *LAWS))}
+        return tuple(sorted(self._runs, key=lambda cell: (order[cell[0]], order[cell[1]])))
+
+    @property
+    def contestants(self) -> tuple[str, ...]:
+        """Everybody who has played, in the order they first appear."""
+        return tuple(dict.fromkeys(who for cell in self.cells for who in self._runs[cell]))
+
+    def pool(self, name: str) -> tuple[CellName, ...]:
+        """Return the cells of a pool."""
+        return tuple(cell for cell in self.cells if POOLS[name](cell))
+
+    def of(self, cell: CellName, contestant: str) -> dict[int, Run]:
+        """Return a contestant's runs in a cell, by seed."""
+        return self._runs[cell].get(contestant, {})
+
+    def shared_seeds(self, cell: CellName) -> tuple[int, ...]:
+        """Return the seeds that every contestant of a cell has played."""
+        played = [set(runs) for runs in self._runs[cell].values()]
+        return tuple(sorted(set.intersection(*played)))
+
+    def entries(self) -> list[Entry]:
+        """Return every contestant in every cell: won or lost."""
+        result = []
+        for cell in self.cells:
+            ranks = self.ranks(cell)
+            for contestant in self._runs[cell]:
+                runs = list(self.of(cell, contestant).values())
+                simple, cumulative = (
+                    np.array([getattr(run, name)[-1] for run in runs])
+                    for name in ("simple", "cumulative")
+                )
+                result.append(
+                    Entry(
+                        *cell,
+                        contestant,
+                        len(runs),
+                        float(simple.mean()),
+                        standard_error(simple),
+                        float(cumulative.mean()),
+                        standard_error(cumulative),
+                        ranks.get(contestant),
+                        sum(run.error is not None for run in runs),
+                    )
+                )
+        return result
+
+    def ranks(self, cell: CellName) -> dict[str, float]:
+        """Return ranks by mean simple regret over the shared seeds, 1 best; ties share theirs."""
+        seeds = self.shared_seeds(cell)
+        if not seeds:
+            return {}
+        names = list(self._runs[cell])
+        means = [float(np.mean([self.of(cell, who)[s].simple[-1] for s in seeds])) for who in names]
+        return dict(zip(names, rankdata(means).tolist(), strict=True))
+
+    def mean_ranks(self, pool: str) -> list[Ranked]:
+        """Return mean ranks over a pool's cells that everybody has played, best first."""
+        everybody = set(self.contestants)
+        ranks = [self.ranks(cell) for cell in self.pool(pool)]
+        complete = [one for one in ranks if set(one) == everybody]
+        if not complete:
+            return []
+        found = [
+            Ranked(who, float(np.mean([one[who] for one in complete])), len(complete))
+            for who in self.contestants
+        ]
+        return sorted(found, key=lambda one: one.mean_rank)
+
+    def paired(self, pool: str, rival: str, ours: str = OURS) -> Paired | None:
+        """Return ours against a rival in simple regret; None if they share nothing."""
+        pairs, cells = [], 0
+        for cell in self.pool(pool):
+            mine, theirs = self.of(cell, ours), self.of(cell, rival)
+            shared = sorted(set(mine) & set(theirs))
+            cells += bool(shared)
+            pairs += [(mine[seed].simple[-1], theirs[seed].simple[-1]) for seed in shared]
+        if not pairs:
+            return None
+        own, other = np.array(pairs).T
+        gap = other - own
+        t, signed = one_sided(gap)
+        return Paired(
+            rival,
+            len(pairs),
+            cells,
+            float(own.mean()),
+            float(other.mean()),
+            float(gap.mean()),
+            t,
+            signed,
+            int((gap > 0.0).sum()),
+            int((gap < 0.0).sum()),
+        )
+
+    def places(self) -> dict[str, dict[str, float]]:
+        """Return each contestant's share of seeds on the trap's hills; a failure is on none."""
+        result: dict[str, dict[str, float]] = {}
+        for contestant, runs in self._runs.get((TRAP, TRAP), {}).items():
+            if contestant != key_of(contestant):
+                continue  # another recommendation, of which only the regret is kept
+            places = [run.place for run in runs.values()]
+            result[contestant] = {
+                place: places.count(place) / len(places) for place in ("mean", "median", "neither")
+            } | {"seeds": float(len(places))}
+        return result
+
+    def curve(self, cells: Sequence[CellName], contestant: str) -> Array | None:
+        """Return mean simple regret at the marks, each cell counting the same, (marks,)."""
+        means = [
+            np.mean([run.simple for run in runs.values()], axis=0)
+            for cell in cells
+            if (runs := self.of(cell, contestant))
+        ]
+        return np.mean(means, axis=0) if len(means) == len(cells) and means else None
+
+
+def standard_error(values: Array) -> float:
+    """Return the standard error of a mean; nan for one value.
+
+    Examples
+    --------
+    >>> standard_error(np.array([1.0, 3.0]))
+    1.0
+    """
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def one_sided(gap: Array) -> tuple[float | None, float | None]:
+    """Return p values of "the mean gap is not above zero": t test, and Wilcoxon's signed ranks.
+
+    Examples
+    --------
+    >>> t, w = one_sided(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    >>> round(t, 4), round(w, 4)
+    (0.0066, 0.0312)
+    >>> one_sided(np.zeros(4))
+    (1.0, 1.0)
+    """
+    if len(gap) < 2:
+        return None, None
+    if not gap.any():
+        return 1.0, 1.0
+    if np.ptp(gap) == 0.0:
+        t = 0.0 if gap[0] > 0.0 else 1.0  # without spread the test has no other answer
+    else:
+        t = float(ttest_1samp(gap, 0.0, alternative="greater").pvalue)
+    return t, float(wilcoxon(gap, alternative="greater", zero_method="zsplit").pvalue)

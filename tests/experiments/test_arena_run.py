@@ -1,0 +1,149 @@
+"""A whole arena by its command: tables, resuming, extending, and only code of today."""
+
+import argparse
+import csv
+import json
+import shutil
+
+import pytest
+
+from tailproof.experiments.arena import cli, plan, session
+from tailproof.experiments.arena.contestants import PEERS
+from tailproof.experiments.store import DirectoryMismatchError
+
+WRITTEN = (session.RUNS, session.SUMMARY)
+
+
+def arena(*words):
+    parser = argparse.ArgumentParser()
+    cli.add_parser(parser.add_subparsers())
+    arguments = parser.parse_args(["arena", *map(str, words)])
+    return arguments.run(arguments)
+
+
+SMALL = ("--problems", "branin", "trap", "--laws", "t1.5", "--evaluations", 5, "--workers", 1)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Ours, random search and TPE with two seeds of five evaluations, in one go."""
+    pytest.importorskip("optuna")
+    out = tmp_path_factory.mktemp("whole") / "out"
+    who = ("--contestants", "tailproof", "random", "optuna-tpe")
+    assert arena(*SMALL, *who, "--seeds", 2, "--out", out) == 0
+    return out
+
+
+def test_every_run_is_in_the_table(whole):
+    with (whole / session.RUNS).open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 2 * 3 * 2  # cells, contestants, seeds
+    assert {row["contestant"] for row in rows} == {"tailproof", "random", "optuna-tpe"}
+    assert all(row["round"] == "5" and not row["error"] for row in rows)
+    assert all(float(row["simple_regret"]) >= 0.0 for row in rows)
+    summary = json.loads((whole / session.SUMMARY).read_text())
+    assert len(summary["cells"]) == 6
+    assert "Branin, Student-t 1.5" in (whole / session.REPORT).read_text()
+    assert (whole / session.TEXT).read_text().startswith("# The arena")
+
+
+def test_extended_bit_by_bit_it_ends_with_the_same_bytes(whole, tmp_path):
+    out = tmp_path / "out"
+    assert arena(*SMALL, "--contestants", "random", "--seeds", 1, "--out", out) == 0
+    more = ("--contestants", "random", "tailproof")
+    assert arena(*SMALL, *more, "--seeds", 2, "--out", out) == 0
+    assert arena(*SMALL, "--contestants", "optuna-tpe", "--seeds", 2, "--out", out) == 0
+    for name in WRITTEN:
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_only_missing_and_damaged_matches_are_played(whole, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    shutil.copytree(whole, out)
+    (out / "trials/trap.trap/random/0001.json").unlink()
+    (out / "trials/branin.t1.5/tailproof/0000.json").write_text("{")
+    played = []
+    original = session.play
+    monkeypatch.setattr(session, "play", lambda one: played.append(one.name) or original(one))
+    who = ("--contestants", "tailproof", "random", "optuna-tpe")
+    assert arena(*SMALL, *who, "--seeds", 2, "--out", out) == 0
+    assert sorted(played) == [("branin.t1.5", "tailproof", 0), ("trap.trap", "random", 1)]
+    for name in WRITTEN:
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_several_workers_give_the_same_bytes(whole, tmp_path):
+    out = tmp_path / "out"
+    who = ("--contestants", "tailproof", "random", "optuna-tpe")
+    assert arena(*SMALL[:-2], *who, "--seeds", 2, "--workers", 2, "--out", out) == 0
+    for name in WRITTEN:
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_other_evaluations_need_another_directory(whole):
+    with pytest.raises(DirectoryMismatchError, match="evaluations is 5 there, 6 here"):
+        arena("--problems", "trap", "--evaluations", 6, "--out", whole)
+    with pytest.raises(DirectoryMismatchError, match="family is"):
+        arena(*SMALL, "--family", "tune", "--out", whole)
+
+
+def test_matches_by_other_code_are_left_out_and_played_again(whole, tmp_path, capsys):
+    out = tmp_path / "out"
+    shutil.copytree(whole, out)
+    path = out / "trials/trap.trap/tailproof/0000.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"code": "another", "simple": [123.0]}))
+    assert arena(*SMALL, "--contestants", "random", "--seeds", 2, "--out", out) == 0
+    assert "1 matches of tailproof" in capsys.readouterr().out
+    assert "123.0" not in (out / session.RUNS).read_text()
+    assert arena(*SMALL, "--contestants", "tailproof", "--seeds", 2, "--out", out) == 0
+    for name in WRITTEN:
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_peer_s_matches_survive_a_change_of_our_optimizer():
+    package = plan.Path(plan.tailproof.__file__).parent
+    deciding = {
+        kind: {
+            path.relative_to(package).as_posix()
+            for pattern in patterns
+            for path in package.glob(pattern)
+        }
+        for kind, patterns in (("own", plan._OWN), ("peers", plan._PEERS))
+    }
+    assert {"optimizer.py", "taming.py", "calibration.py", "_checks.py"} <= deciding["own"]
+    assert "cli.py" not in deciding["own"]
+    assert "optimizer.py" not in deciding["peers"]
+    for kind in deciding.values():
+        assert {"experiments/arena/problems.py", "experiments/arena/match.py"} <= kind
+    assert plan.code("random") != plan.code(PEERS[0])
+
+
+def test_quick_is_small_and_peers_are_added_only_when_asked_for(monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(session, "run", lambda request: seen.append(request.plan) or 0)
+    arena("--quick", "--out", tmp_path)
+    arena("--quick", "--peers", "--seeds", 7, "--out", tmp_path)
+    arena("--out", tmp_path)
+    quick, peers, default = seen
+    assert (quick.seeds, quick.evaluations) == (cli.QUICK_SEEDS, cli.QUICK_EVALUATIONS)
+    assert not set(PEERS) & set(quick.contestants)
+    assert set(PEERS) <= set(peers.contestants)
+    assert peers.seeds == 7
+    assert (default.seeds, default.evaluations, len(default.cells)) == (20, 200, 36)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--problems", "sphere"), "`problems` must be one of"),
+        (("--laws", "cauchy"), "`laws` must be one of"),
+        (("--contestants", "nobody"), "`contestants` must be one of"),
+        (("--seeds", "0"), "seeds >= 1"),
+        (("--evaluations", "1"), "evaluations >= 2"),
+        (("--workers", "0"), "workers >= 1"),
+    ],
+)
+def test_wrong_arguments_are_named(words, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        arena(*words, "--out", tmp_path / "out")
