@@ -1,0 +1,208 @@
+"""`tailproof tune`: the arguments; work is in `session`, which is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+_STORAGE = "TAILPROOF_STORAGE"
+_USAGE = """\
+tailproof tune (--minimize | --maximize) [--space FILE] [PARAMETERS] [OPTIONS] -- PROGRAM ARGUMENTS
+       tailproof tune --dashboard [--out DIR | --storage URL] [--port N]"""
+DESCRIPTION = """\
+Find the setting of a program with the best mean payoff. Each trial runs the program once, with
+{name} in its arguments replaced by the parameter's value ({{ and }} are plain braces), and reads
+one number. Arguments go to the program as a list; no shell sees them. The same command, given
+again, goes on where it stopped; given on several machines with one --storage, it shares the work.
+"""
+EPILOG = """\
+parameters, instead of a space file or beside it:
+  --float NAME LOW HIGH [--log] [--step S]
+  --int NAME LOW HIGH [--log] [--step S]
+  --choice NAME OPTION OPTION ...
+  --fixed NAME VALUE
+
+a space file (TOML):
+  lr      = { float = [1e-5, 1e-1], log = true }
+  threads = { int = [2, 64], step = 2 }
+  cache   = { choice = ["none", "lru"] }
+  host    = { fixed = "localhost" }
+
+examples:
+  tailproof tune --minimize --space space.toml -- ./bench --threads {threads} --cache {cache}
+  tailproof tune --maximize --float lr 1e-5 1e-1 --log --value json:accuracy -- ./train {lr}
+
+docs/tune.md explains every option.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Takes the command after `--` and the parameters, which argparse cannot."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        from tailproof.tune.space_file import take_flags
+
+        given = list(sys.argv[1:] if args is None else args)
+        split = given.index("--") if "--" in given else len(given)
+        own, command = given[:split], given[split + 1 :]
+        try:
+            entries, rest = take_flags(own, self._option_string_actions)
+        except ValueError as error:
+            self.error(str(error))
+        found, unknown = super().parse_known_args(rest, namespace)
+        if unknown:
+            self.error(f"unknown argument {unknown[0]!r}; the program's command comes after `--`.")
+        found.entries, found.program, found.given = entries, command, given
+        return found, []
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong on one line."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    """Register the command with the subparsers `commands` of the command line."""
+    commands.add_parser("tune", help="tune any program from the shell")
+    parser = _Parser(
+        prog="tailproof tune",
+        usage=_USAGE,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands.choices["tune"] = parser
+    aim = parser.add_mutually_exclusive_group()
+    aim.add_argument("--minimize", action="store_true", help="payoffs are costs")
+    aim.add_argument("--maximize", action="store_true", help="payoffs are gains")
+    parser.add_argument("--space", type=Path, metavar="FILE", help="parameters as TOML")
+    _add_trials(parser)
+    _add_study(parser)
+    parser.add_argument(
+        "--dashboard", action="store_true", help="serve optuna-dashboard for the study instead"
+    )
+    parser.add_argument("--port", type=int, default=8080, help="of the dashboard (default: 8080)")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_trials(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--value",
+        default="last-line",
+        metavar="WHERE",
+        help="last-line (default), regex:PATTERN, json:FIELD.PATH, wall-time or exit-code",
+    )
+    parser.add_argument(
+        "--read",
+        choices=("stdout", "stderr"),
+        default="stdout",
+        help="which output the payoff is read from (default: stdout)",
+    )
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=100,
+        metavar="N",
+        help="runs in all, failed ones included, by everybody together (default: 100)",
+    )
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="for one run (default: none)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="runs side by side here (default: 1)"
+    )
+    parser.add_argument(
+        "--retry", type=int, default=0, metavar="K", help="try a failed setting again (default: 0)"
+    )
+    parser.add_argument(
+        "--max-failures",
+        type=int,
+        default=10,
+        metavar="N",
+        help="stop after N failures without any payoff; 0: never (default: 10)",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="default: a new one each time")
+    parser.add_argument("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("tailproof-tune"),
+        metavar="DIR",
+        help="folder of study, report and exports (default: ./tailproof-tune)",
+    )
+    parser.add_argument(
+        "--storage",
+        default=os.environ.get(_STORAGE),
+        metavar="URL",
+        help=f"any Optuna URL (default: ${_STORAGE}, or SQLite in the folder)",
+    )
+    parser.add_argument(
+        "--study-name", metavar="NAME", help="default: from the command and the space"
+    )
+    parser.add_argument(
+        "--keep-output", action="store_true", help="keep the complete output of every run"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    try:
+        return _run(arguments)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"tailproof tune: {_first_line(error)}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        from tailproof.tune.study import reason
+
+        if type(error).__module__.partition(".")[0] not in ("optuna", "sqlalchemy", "builtins"):
+            raise
+        print(f"tailproof tune: {reason(error)}", file=sys.stderr)
+        return 1
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.dashboard:
+        from tailproof.tune import dashboard
+
+        return dashboard.serve(arguments.storage, arguments.out, arguments.port)
+    from tailproof.tune import session, space_file
+
+    if not (arguments.minimize or arguments.maximize):
+        raise ValueError("give --minimize or --maximize.")
+    return session.run(
+        session.Request(
+            command=tuple(arguments.program),
+            space=space_file.build(arguments.space, arguments.entries),
+            minimize=arguments.minimize,
+            trials=arguments.trials,
+            value=arguments.value,
+            stream=arguments.read,
+            timeout=arguments.timeout,
+            workers=arguments.workers,
+            retry=arguments.retry,
+            max_failures=arguments.max_failures,
+            seed=arguments.seed,
+            level=arguments.level,
+            storage=arguments.storage,
+            study_name=arguments.study_name,
+            out=arguments.out,
+            keep_output=arguments.keep_output,
+            quiet=arguments.quiet,
+            arguments=tuple(arguments.given),
+        )
+    )

@@ -1,0 +1,189 @@
+"""Workers of this machine: one in this process, or several in processes of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from tailproof.tune.optional import need
+from tailproof.tune.process import Stop, end_group
+from tailproof.tune.work import End, Event, Job, Worker
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_DEATHS = 3  # a worker's place is filled again this often
+
+
+def one_thread() -> Any:
+    """Keep linear algebra to one thread: the programs that are measured need the others.
+
+    Set here and not in the environment, which the programs inherit.
+    """
+    return need("threadpoolctl", "tune").threadpool_limits(1)
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """Turns signals into the wish to stop: the first asks, the second insists."""
+
+    levels: list[Stop]
+
+    def __call__(self) -> Stop:
+        """Return the wish."""
+        return self.levels[-1]
+
+
+@contextlib.contextmanager
+def interrupts() -> Iterator[Interrupt]:
+    """Catch SIGINT, SIGTERM and SIGHUP while trials run."""
+    wish = Interrupt([Stop.NO])
+
+    def raise_level(*_: object) -> None:
+        wish.levels.append(Stop(min(wish.levels[-1] + 1, Stop.AT_ONCE)))
+
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    # What is ignored stays ignored: under nohup, or in the background of a script.
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, raise_level) for number in heard}
+    try:
+        yield wish
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def work(job: Job, workers: int, show: Callable[[Event], None], tick: Callable[[], None]) -> End:
+    """Let `workers` work on a study; return why they stopped.
+
+    Parameters
+    ----------
+    job : Job
+    workers : int
+    show : callable
+        Told what happens.
+    tick : callable
+        Called about five times a second in between.
+    """
+    with interrupts() as wish:
+
+        def stop() -> Stop:
+            tick()
+            return wish()
+
+        if workers == 1:
+            return Worker(job, show, stop).run()
+        return _Crew(job, workers, show).run(stop)
+
+
+@dataclass
+class _Member:
+    process: Any
+    connection: Connection
+    group: int = 0  # of the program it runs
+    end: End | None = None
+
+
+class _Crew:
+    def __init__(self, job: Job, workers: int, show: Callable[[Event], None]) -> None:
+        self._job, self._show = job, show
+        self._context = multiprocessing.get_context("spawn")
+        self._deaths = 0
+        self._most_deaths = _DEATHS * workers
+        self._members = [self._hire() for _ in range(workers)]
+        self._trouble = ""
+
+    def _hire(self) -> _Member:
+        mine, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(self._job, theirs), daemon=False)
+        process.start()
+        theirs.close()
+        return _Member(process, mine)
+
+    def run(self, stop: Callable[[], Stop]) -> End:
+        ends: list[End] = []
+        told = Stop.NO
+        while self._members:
+            wish = max(stop(), Stop.YES if self._trouble else Stop.NO)
+            if wish is not told:
+                told = wish
+                for member in self._members:
+                    with contextlib.suppress(OSError):
+                        member.connection.send(wish)
+            for ready in wait([member.connection for member in self._members], timeout=0.2):
+                member = next(one for one in self._members if one.connection is ready)
+                if not self._hear(member):
+                    self._members.remove(member)
+                    self._bury(member, ends, told)
+        if self._trouble:
+            raise RuntimeError(self._trouble)
+        return next((end for end in (End.BROKEN, End.INTERRUPTED) if end in ends), End.COMPLETE)
+
+    def _hear(self, member: _Member) -> bool:
+        """Take one message; return False if the worker is gone."""
+        try:
+            message = member.connection.recv()
+        except (EOFError, OSError):
+            return False
+        if isinstance(message, End):
+            member.end = message
+        elif isinstance(message, Event):
+            if message.kind != "look":
+                member.group = message.group  # none after the end
+            self._show(message)
+        else:
+            self._trouble = str(message)
+        return True
+
+    def _bury(self, member: _Member, ends: list[End], told: Stop) -> None:
+        member.process.join()
+        member.connection.close()
+        if member.end is not None:
+            ends.append(member.end)
+            return
+        if member.group:
+            end_group(member.group)
+        self._deaths += 1
+        if self._trouble or told is not Stop.NO:
+            return
+        if self._deaths > self._most_deaths:
+            self._trouble = (
+                f"workers died {self._deaths} times, the last with exit code "
+                f"{member.process.exitcode}; is there enough memory?"
+            )
+            return
+        self._members.append(self._hire())
+
+
+def _serve(job: Job, connection: Connection) -> None:
+    """Work in a process of its own; an end of the connection is an order to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the crew decides
+    levels = [Stop.NO]
+
+    def ask_to_stop(*_: object) -> None:
+        levels.append(max(levels[-1], Stop.YES))
+
+    signal.signal(signal.SIGTERM, ask_to_stop)
+
+    def stop() -> Stop:
+        try:
+            while connection.poll():
+                levels.append(connection.recv())
+        except (EOFError, OSError):
+            ask_to_stop()
+        return levels[-1]
+
+    def send(message: object) -> None:
+        with contextlib.suppress(OSError):  # the crew is gone; stop() will notice
+            connection.send(message)
+
+    try:
+        with one_thread():
+            send(Worker(job, send, stop).run())
+    except Exception as error:  # said once, by the crew
+        from tailproof.tune.study import reason
+
+        send(f"{type(error).__name__}: {reason(error)}")

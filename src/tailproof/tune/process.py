@@ -1,0 +1,225 @@
+"""Running one command: an argument list, its own process group, a time limit, output kept short.
+
+Output goes straight into files, so a program can neither fill a pipe nor hold one open after its
+end. When the program ends, or must end, everything left in its process group is ended with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import IO
+
+LARGEST_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more is stopped
+PATIENCE = 5.0  # seconds from SIGTERM to SIGKILL
+_LOOK = 0.2  # seconds between looks at the clock, the output and the wish to stop
+
+
+class Stop(IntEnum):
+    """Whether runs are to be stopped."""
+
+    NO = 0
+    YES = 1
+    AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended.
+
+    Attributes
+    ----------
+    code : int or None
+        Exit code, negative for a signal; None if the program could not be started.
+    seconds : float
+        From the start to the end of the program.
+    reason : str
+        Why it was stopped: "timeout", "interrupted", "too much output", the error if it could not
+        be started; empty if it ended by itself.
+    stdout, stderr : bytes
+    """
+
+    code: int | None
+    seconds: float
+    reason: str
+    stdout: bytes
+    stderr: bytes
+
+
+def never() -> Stop:
+    """Return Stop.NO."""
+    return Stop.NO
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    timeout: float | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    stop: Callable[[], Stop] = never,
+    started: Callable[[int], None] | None = None,
+) -> Result:
+    """Run a command to its end.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The program and its arguments, passed on as they are.
+    timeout : float, optional
+        Seconds after which the process group is sent SIGTERM, and SIGKILL 5 s later.
+    environment : mapping, optional
+        Added to the environment.
+    folder : Path, optional
+        Where to keep the complete output as `stdout` and `stderr`; otherwise it is dropped.
+    stop : callable
+        Asked about five times a second.
+    started : callable, optional
+        Told the id of the process group.
+
+    Returns
+    -------
+    Result
+    """
+    with _output(folder, "stdout") as out, _output(folder, "stderr") as err:
+        begin = time.perf_counter()
+        try:
+            process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                env={**os.environ, **(environment or {})},
+            )
+        except OSError as error:
+            return Result(None, 0.0, f"could not start: {error}", b"", b"")
+        try:
+            if started is not None:
+                started(process.pid)
+            reason, seconds = _watch(process.pid, begin, timeout, (out, err), stop)
+        finally:
+            # Until it is waited for, the ended program keeps the group's number from being reused.
+            _signal(process.pid, signal.SIGKILL)
+            code = process.wait()
+        return Result(code, seconds, reason, _content(out), _content(err))
+
+
+def _watch(
+    pid: int,
+    begin: float,
+    timeout: float | None,
+    outputs: tuple[IO[bytes], ...],
+    stop: Callable[[], Stop],
+) -> tuple[str, float]:
+    """Wait for the end; return why it had to be forced, and the seconds it took."""
+    deadline = float("inf") if timeout is None else begin + timeout
+    with _end_of(pid) as ended:
+        while True:
+            left = deadline - time.perf_counter()
+            if ended(max(min(_LOOK, left), 0.0)):
+                return "", time.perf_counter() - begin
+            wish = stop()
+            if wish is not Stop.NO:
+                reason = "interrupted"
+            elif time.perf_counter() >= deadline:
+                reason = "timeout"
+            elif any(os.fstat(one.fileno()).st_size > LARGEST_OUTPUT for one in outputs):
+                reason = "too much output"
+            else:
+                continue
+            _end(pid, ended, stop)
+            return reason, time.perf_counter() - begin
+
+
+def _end(pid: int, ended: Callable[[float], bool], stop: Callable[[], Stop]) -> None:
+    """Ask the group to end, and wait for its leader as long as patience lasts."""
+    _signal(pid, signal.SIGTERM)
+    until = time.perf_counter() + PATIENCE
+    while stop() is not Stop.AT_ONCE and time.perf_counter() < until:
+        if ended(_LOOK / 4):
+            return
+
+
+@contextlib.contextmanager
+def _end_of(pid: int) -> Iterator[Callable[[float], bool]]:
+    """Give a function that waits up to some seconds and says whether the process has ended.
+
+    The process is left to be waited for.
+    """
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not on this system
+        yield lambda seconds: _ended_by_looking(pid, seconds)
+        return
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        yield lambda seconds: bool(poll.poll(seconds * 1e3))
+    finally:
+        os.close(descriptor)
+
+
+def _ended_by_looking(pid: int, seconds: float) -> bool:
+    until = time.perf_counter() + seconds
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.perf_counter() >= until:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def end_group(group: int) -> None:
+    """End what is left of a run whose keeper has died."""
+    _signal(group, signal.SIGKILL)
+
+
+def _output(folder: Path | None, name: str) -> IO[bytes]:
+    if folder is None:
+        return tempfile.TemporaryFile(buffering=0)
+    folder.mkdir(parents=True, exist_ok=True)
+    return (folder / name).open("w+b", buffering=0)
+
+
+def _content(output: IO[bytes]) -> bytes:
+    output.seek(0)
+    return output.read(LARGEST_OUTPUT)
+
+
+def excerpt(output: bytes, limit: int) -> str:
+    """Return output as text of at most about `limit` characters in JSON: its head and its tail.
+
+    Examples
+    --------
+    >>> excerpt(b"x" * 1000, 100).count("x") <= 100
+    True
+    >>> excerpt(b"short", 100)
+    'short'
+    """
+    half = limit // 2
+    while True:
+        if len(output) <= 2 * half:
+            shown = output.decode("utf-8", "replace")
+        else:
+            left_out = len(output) - 2 * half
+            head = output[:half].decode("utf-8", "replace")
+            tail = output[len(output) - half :].decode("utf-8", "replace")
+            shown = f"{head}\n[... {left_out:,} bytes left out ...]\n{tail}"
+        if len(json.dumps(shown)) <= limit + 64 or half <= 16:  # escapes make text longer
+            return shown
+        half //= 2

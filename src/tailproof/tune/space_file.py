@@ -1,0 +1,239 @@
+r"""The space of a command: a small TOML file, flags on the command line, or both.
+
+A parameter is one line of the file, or one flag::
+
+    lr      = { float = [1e-5, 1e-1], log = true }       --float lr 1e-5 1e-1 --log
+    threads = { int = [2, 64], step = 2 }                --int threads 2 64 --step 2
+    cache   = { choice = ["none", "a b", 3] }            --choice cache none "a b" 3
+    host    = { fixed = "localhost" }                    --fixed host localhost
+
+Options and constants given by flags are always text, as they came.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailproof.parameters import Choice, Fixed, Float, Int
+from tailproof.search_space import Space
+from tailproof.tune.template import text
+
+FLAGS = ("--float", "--int", "--choice", "--fixed")
+MODIFIERS = ("--log", "--step")
+_LONGEST_NAME = 100  # storages keep names in columns of bounded width
+
+Entry = Mapping[str, Any]
+
+
+def read(path: Path) -> dict[str, Entry]:
+    """Return the entries of a space file by name."""
+    try:
+        with path.open("rb") as file:
+            entries = tomllib.load(file)
+    except OSError as error:
+        raise ValueError(f"cannot read the space file {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"the space file {path} is not TOML: {error}.") from None
+    for name, entry in entries.items():
+        if not isinstance(entry, dict):
+            raise ValueError(
+                f"the space file {path} must give {name} a table such as "
+                f"{{ float = [0, 1] }}, but has {name} = {entry!r}."
+            )
+    return entries
+
+
+def take_flags(
+    arguments: Sequence[str], others: Collection[str]
+) -> tuple[list[tuple[str, Entry]], list[str]]:
+    """Take the parameters out of command-line arguments.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        What stands before the command.
+    others : collection of str
+        The other flags: options of a choice end at the next flag, not at a dash.
+
+    Returns
+    -------
+    entries : list of (name, entry)
+    rest : list of str
+        The other arguments, in their order.
+
+    Examples
+    --------
+    >>> take_flags(["--int", "n", "1", "9", "--log", "--trials", "5"], ["--trials"])
+    ([('n', {'int': [1, 9], 'log': True})], ['--trials', '5'])
+    >>> take_flags(["--choice", "flag", "-O2", "-x y"], [])
+    ([('flag', {'choice': ['-O2', '-x y']})], [])
+    """
+    every = {*others, *FLAGS, *MODIFIERS}
+    entries: list[tuple[str, Entry]] = []
+    rest: list[str] = []
+    left = list(arguments)
+    while left:
+        flag = left.pop(0)
+        if flag in FLAGS:
+            entries.append(_flag(flag, left, every))
+        elif flag in MODIFIERS:
+            raise ValueError(f"{flag} must follow --float or --int and their three values.")
+        else:
+            rest.append(flag)
+    return entries, rest
+
+
+def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
+    kind = flag.removeprefix("--")
+    if kind == "choice":
+        values: list[str] = []
+        while left and left[0] not in every:
+            values.append(left.pop(0))
+        if len(values) < 3:
+            raise ValueError(f"--choice needs a name and two or more options, but got {values}.")
+        return values[0], {kind: values[1:]}
+    needed = 2 if kind == "fixed" else 3
+    values, left[:needed] = left[:needed], []
+    if len(values) < needed:
+        wanted = "NAME VALUE" if kind == "fixed" else "NAME LOW HIGH"
+        raise ValueError(f"{flag} needs {wanted}, but got {values}.")
+    name = values[0]
+    if kind == "fixed":
+        return name, {kind: values[1]}
+    read_number = _float_of if kind == "float" else _int_of
+    entry: dict[str, Any] = {kind: [read_number(name, one) for one in values[1:]]}
+    while left and left[0] in MODIFIERS:
+        modifier = left.pop(0)
+        if modifier == "--log":
+            entry["log"] = True
+        elif not left:
+            raise ValueError(f"--step needs a value for the parameter {name!r}.")
+        else:
+            entry["step"] = read_number(name, left.pop(0))
+    return name, entry
+
+
+def _float_of(name: str, written: str) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        raise ValueError(f"parameter {name!r}: {written!r} is not a number.") from None
+
+
+def _int_of(name: str, written: str) -> int:
+    try:
+        return int(written)
+    except ValueError:
+        raise ValueError(f"parameter {name!r}: {written!r} is not an integer.") from None
+
+
+def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
+    """Return the space of a file and of flags.
+
+    Examples
+    --------
+    >>> build(None, [("n", {"int": [1, 8]}), ("act", {"choice": ["relu", "gelu"]})]).names
+    ('n', 'act')
+    """
+    entries = {} if path is None else read(path)
+    for name, entry in flags:
+        if name in entries:
+            raise ValueError(f"the parameter {name!r} is defined twice.")
+        entries[name] = entry
+    if not entries:
+        raise ValueError("no parameters: give --space FILE or flags such as --float lr 0.1 1.")
+    parameters = {name: _parameter(name, entry) for name, entry in entries.items()}
+    if all(isinstance(one, Fixed) for one in parameters.values()):
+        raise ValueError("every parameter is fixed: there is nothing to tune.")
+    return Space(parameters)
+
+
+def _parameter(name: str, entry: Entry) -> Float | Int | Choice | Fixed:
+    if (
+        not name.strip()
+        or not name.isprintable()
+        or len(name) > _LONGEST_NAME
+        or set(name) & set("{}")
+    ):
+        raise ValueError(
+            "a parameter's name must be printable, without braces, of at most "
+            f"{_LONGEST_NAME} characters, but got {name!r}."
+        )
+    kinds = [kind for kind in _MAKERS if kind in entry]
+    if len(kinds) != 1:
+        raise ValueError(
+            f"parameter {name!r} must have exactly one of {', '.join(_MAKERS)}, but has "
+            f"{', '.join(entry) or 'nothing'}."
+        )
+    make, modifiers = _MAKERS[kinds[0]]
+    unknown = [key for key in entry if key != kinds[0] and key not in modifiers]
+    if unknown:
+        raise ValueError(f"parameter {name!r} has an unknown entry {unknown[0]!r}.")
+    try:
+        return make(entry)
+    except ValueError as error:
+        raise ValueError(f"parameter {name!r}: {error}") from None
+
+
+def _ends(entry: Entry, kind: str) -> tuple[Any, Any]:
+    ends = entry[kind]
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise ValueError(f"`{kind}` must be [low, high], but got {ends!r}.")
+    return ends[0], ends[1]
+
+
+def _log(entry: Entry) -> bool:
+    log = entry.get("log", False)
+    if not isinstance(log, bool):
+        raise ValueError(f"`log` must be true or false, but got {log!r}.")
+    return log
+
+
+def _float(entry: Entry) -> Float:
+    low, high = _ends(entry, "float")
+    return Float(low, high, log=_log(entry), step=entry.get("step"))
+
+
+def _int(entry: Entry) -> Int:
+    low, high = _ends(entry, "int")
+    return Int(low, high, log=_log(entry), step=entry.get("step", 1))
+
+
+def _choice(entry: Entry) -> Choice:
+    options = entry["choice"]
+    if not isinstance(options, list) or len(options) < 2:
+        raise ValueError(f"`choice` must be a list of two or more options, but got {options!r}.")
+    for i, option in enumerate(options):
+        _argument(option)
+        for other in options[:i]:
+            # Storages compare options by ==, programs see text: both must tell them apart.
+            if option == other or text(option) == text(other):
+                raise ValueError(f"the options {other!r} and {option!r} are the same.")
+    return Choice(*options)
+
+
+def _fixed(entry: Entry) -> Fixed:
+    _argument(entry["fixed"])
+    return Fixed(entry["fixed"])
+
+
+def _argument(value: Any) -> None:
+    """Refuse what cannot be an argument of a program."""
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a value must be finite, but got {value!r}.")
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError(f"an argument cannot hold the character NUL, but got {value!r}.")
+
+
+_MAKERS: dict[str, tuple[Callable[[Entry], Float | Int | Choice | Fixed], tuple[str, ...]]] = {
+    "float": (_float, ("log", "step")),
+    "int": (_int, ("log", "step")),
+    "choice": (_choice, ()),
+    "fixed": (_fixed, ()),
+}

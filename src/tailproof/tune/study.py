@@ -1,0 +1,281 @@
+"""The Optuna study of a command: opened or created, and checked against what was begun before."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailproof.parameters import Choice, Fixed, Float, Int
+from tailproof.search_space import Space
+from tailproof.tune.optional import need
+
+if TYPE_CHECKING:
+    import optuna
+    from optuna.distributions import BaseDistribution
+    from optuna.storages import RDBStorage
+
+_IDENTITY = "tailproof tune"  # the study attribute that says what is tuned
+_LOCK_TIMEOUT = 60.0  # seconds a writer waits for SQLite's lock
+_CONNECT_TIMEOUT = 10  # seconds
+_TABLES_PAUSES = (0.2, 0.5, 1.0)  # seconds
+_SECRET = ("pass", "pwd", "secret", "token")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What makes two commands the same study.
+
+    Attributes
+    ----------
+    command : tuple of str
+        Program and arguments with their placeholders.
+    space : dict
+        The space's state.
+    value : str
+        Where the payoff is found.
+    minimize : bool
+    """
+
+    command: tuple[str, ...]
+    space: Mapping[str, Any]
+    value: str
+    minimize: bool
+
+    def record(self) -> dict[str, Any]:
+        """Return it as the study keeps it."""
+        return {
+            "command": list(self.command),
+            "space": json.loads(json.dumps(self.space)),
+            "value": self.value,
+            "direction": "minimize" if self.minimize else "maximize",
+        }
+
+    def name(self) -> str:
+        """Return a study name of the program and a digest of everything."""
+        digest = hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()
+        program = "".join(c for c in Path(self.command[0]).name if c.isalnum() or c in "._-")
+        return f"{program[:40] or 'program'}-{digest[:10]}"
+
+
+def load_optuna() -> Any:
+    """Return optuna, quiet; or say how to install it."""
+    optuna = need("optuna", "tune")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    return optuna
+
+
+def distributions(space: Space) -> dict[str, BaseDistribution]:
+    """Return the space as Optuna's distributions; constants are not part of it."""
+    optuna = load_optuna()
+    kinds = optuna.distributions
+    made: dict[str, BaseDistribution] = {}
+    for name, one in space.parameters.items():
+        if isinstance(one, Float):
+            # Steps need not end at high; Optuna wants the last one.
+            high = one.high if one.step is None else one.value(1.0)
+            made[name] = kinds.FloatDistribution(one.low, high, log=one.log, step=one.step)
+        elif isinstance(one, Int):
+            made[name] = kinds.IntDistribution(one.low, one.value(1.0), log=one.log, step=one.step)
+        elif isinstance(one, Choice):
+            made[name] = kinds.CategoricalDistribution(one.options)
+    return made
+
+
+def constants(space: Space) -> dict[str, Any]:
+    """Return the values of the fixed parameters."""
+    return {name: one.constant for name, one in space.parameters.items() if isinstance(one, Fixed)}
+
+
+def make_sampler(seed: int | None) -> optuna.samplers.BaseSampler:
+    """Return the sampler of new trials."""
+    from tailproof.integrations.optuna import TailproofSampler
+
+    return TailproofSampler(seed=seed)
+
+
+def file_url(path: Path) -> str:
+    """Return the URL of a SQLite file."""
+    sqlalchemy = need("sqlalchemy", "tune")
+    database = str(path.absolute())
+    made = sqlalchemy.engine.URL.create("sqlite", database=database)
+    url = str(made.render_as_string(hide_password=False))
+    if sqlalchemy.engine.make_url(url).database != database:  # older releases quote nothing
+        raise ValueError(f"the path of the study must hold no `?` and `%`, but got {path}.")
+    return url.replace("{", "{{").replace("}", "}}")
+
+
+def masked(url: str) -> str:
+    """Return a storage URL without its secrets.
+
+    Examples
+    --------
+    >>> masked("postgresql://me:hush@host/db?sslpassword=hush")
+    'postgresql://me:***@host/db?sslpassword=***'
+    """
+    parsed = _parsed(url)
+    if parsed is None:
+        scheme, colon, _ = url.partition("://")
+        return f"{scheme}://..." if colon else "given"
+    secret = {key: "***" for key in parsed.query if any(word in key.lower() for word in _SECRET)}
+    shown = parsed.update_query_dict(secret).render_as_string(hide_password=True)
+    return shown.replace("%2A%2A%2A", "***")
+
+
+def _parsed(url: str) -> Any:
+    try:
+        import sqlalchemy
+    except ModuleNotFoundError:
+        return None
+    try:
+        # Optuna reads a URL as a format string, where plain braces are doubled.
+        return sqlalchemy.engine.make_url(url.replace("{{", "{").replace("}}", "}"))
+    except (sqlalchemy.exc.ArgumentError, ValueError):
+        return None
+
+
+def _without_secrets(said: str, url: str) -> str:
+    parsed = _parsed(url)
+    if parsed is None:
+        return said.replace(url, masked(url))
+    secrets = [parsed.password, *(value for key, value in parsed.query.items())]
+    for secret in secrets:
+        if isinstance(secret, str) and len(secret) > 2:
+            said = said.replace(secret, "***")
+    return said
+
+
+def open_storage(url: str) -> RDBStorage:
+    """Return the storage at a URL, created if need be; one clear ValueError if it cannot be."""
+    optuna = load_optuna()
+    import sqlalchemy
+
+    errors = sqlalchemy.exc
+    try:
+        for pause in (*_TABLES_PAUSES, None):
+            try:
+                return _open(url)
+            except (errors.IntegrityError, errors.ProgrammingError, errors.OperationalError) as one:
+                # Two who open an empty database at once both create its tables; one of them fails.
+                refused = isinstance(one, errors.OperationalError)
+                if pause is None or (refused and "already exists" not in str(one)):
+                    raise
+                time.sleep(pause)
+        raise AssertionError("unreachable")
+    except (
+        ValueError,
+        OSError,
+        ImportError,
+        RuntimeError,
+        sqlite3.Error,
+        errors.SQLAlchemyError,
+        optuna.exceptions.OptunaError,
+    ) as error:
+        said = _without_secrets(reason(error), url)
+        raise ValueError(f"cannot open the storage {masked(url)}: {said}") from None
+
+
+def _open(url: str) -> RDBStorage:
+    parsed = _parsed(url)
+    if parsed is None:
+        raise ValueError("it is not a database URL such as sqlite:///file.db")
+    if parsed.get_backend_name() == "sqlite":
+        return _open_sqlite(url, parsed.database)
+    options: dict[str, Any] = {"pool_pre_ping": True}
+    if parsed.get_backend_name() == "postgresql":
+        options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
+    storage: RDBStorage = load_optuna().storages.RDBStorage(url, engine_kwargs=options)
+    return storage
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of what a database said."""
+    while isinstance(error, Exception) and error.__cause__ is not None:
+        error = error.__cause__
+    said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+    return said.splitlines()[0]
+
+
+def _open_sqlite(url: str, database: str | None) -> RDBStorage:
+    """Open SQLite so that several processes of one machine can share it, with few disk syncs.
+
+    A write-ahead log lets readers read while one writes and needs one sync a checkpoint; a crash
+    of the machine may cost the last trials, never the file. Every transaction takes the write lock
+    first: Optuna reads a waiting trial's state before it takes the trial, and SQLite would let
+    two processes do so at once.
+    """
+    optuna = load_optuna()
+    import sqlalchemy
+
+    if not database or database == ":memory:":
+        raise ValueError("a study must be kept in a file")
+    if not database.startswith("file:"):
+        Path(database).parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.closing(sqlite3.connect(database, timeout=_LOCK_TIMEOUT)) as file:
+            file.execute("PRAGMA journal_mode=WAL")
+            file.execute("BEGIN IMMEDIATE")  # says now whether the file can be written
+            file.execute("ROLLBACK")
+    storage = optuna.storages.RDBStorage(
+        url, engine_kwargs={"connect_args": {"timeout": _LOCK_TIMEOUT}}
+    )
+
+    def connect(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    def begin(connection: Any) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    sqlalchemy.event.listen(storage.engine, "connect", connect)
+    sqlalchemy.event.listen(storage.engine, "begin", begin)
+    storage.engine.dispose()  # connections made before the listeners
+    return storage
+
+
+def open_study(
+    storage: RDBStorage, name: str, identity: Identity, seed: int | None
+) -> optuna.Study:
+    """Return the study of this name, created if there is none.
+
+    Raises
+    ------
+    ValueError
+        If there is one that tunes something else.
+    """
+    optuna = load_optuna()
+    mine = identity.record()
+    study = optuna.create_study(
+        storage=storage,
+        study_name=name,
+        sampler=make_sampler(seed),
+        direction=mine["direction"],
+        load_if_exists=True,
+    )
+    began = study.user_attrs.get(_IDENTITY)
+    if began is None:
+        if study.get_trials(deepcopy=False):
+            raise ValueError(f"the study {name!r} was not made by tailproof tune.")
+        if study.direction.name.lower() != mine["direction"]:
+            raise ValueError(f"the study {name!r} has the direction {study.direction.name}.")
+        study.set_user_attr(_IDENTITY, mine)
+        began = mine
+    for key, value in mine.items():
+        if began.get(key) != value:
+            raise ValueError(
+                f"the study {name!r} was begun with another {key} ({_short(began.get(key))}, now "
+                f"{_short(value)}); give another --study-name or --out."
+            )
+    return study
+
+
+def _short(value: Any) -> str:
+    shown = json.dumps(value)
+    return shown if len(shown) <= 120 else shown[:117] + "..."

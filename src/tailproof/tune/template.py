@@ -1,0 +1,130 @@
+"""Placeholders in an argument list: `{name}` becomes a value, `{{` and `}}` are plain braces.
+
+A placeholder may be a part of an argument. Values are put in after the list has been taken apart,
+so a value with spaces, quotes, newlines or a leading dash stays inside the one argument it
+belongs to; no shell ever sees it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """The place of a parameter's value inside an argument."""
+
+    name: str
+
+
+Piece = str | Placeholder
+
+
+@dataclass(frozen=True)
+class Template:
+    """A command whose arguments hold placeholders.
+
+    Attributes
+    ----------
+    arguments : tuple of tuples of pieces
+        The pieces of each argument: text, and places of values.
+
+    Examples
+    --------
+    >>> template = parse(["bench", "--cache={cache}", "{{}}"], ["cache"])
+    >>> template.fill({"cache": "a b; rm -r $HOME"})
+    ['bench', '--cache=a b; rm -r $HOME', '{}']
+    """
+
+    arguments: tuple[tuple[Piece, ...], ...]
+
+    @property
+    def program(self) -> str:
+        """The first argument; it holds no placeholder."""
+        return "".join(piece for piece in self.arguments[0] if isinstance(piece, str))
+
+    def fill(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the argument list for these values."""
+        return [
+            "".join(
+                piece if isinstance(piece, str) else text(values[piece.name]) for piece in pieces
+            )
+            for pieces in self.arguments
+        ]
+
+
+def text(value: Any) -> str:
+    """Return a value as the program sees it: true and false, integers, shortest exact decimals.
+
+    Examples
+    --------
+    >>> text(True), text(3), text(1e-5), text("-x y")
+    ('true', '3', '1e-05', '-x y')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)
+
+
+def parse(arguments: Sequence[str], names: Iterable[str]) -> Template:
+    """Return the template of a command.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The program and its arguments.
+    names : iterable of str
+        The parameters: each must have a placeholder, and there may be no others.
+
+    Raises
+    ------
+    ValueError
+        If there is no program, a brace stands alone, a placeholder names no parameter, or a
+        parameter has no placeholder.
+    """
+    if not arguments or not arguments[0]:
+        raise ValueError("no program to tune: give its command after `--`.")
+    known = tuple(names)
+    parsed = tuple(_pieces(argument, known) for argument in arguments)
+    if any(isinstance(piece, Placeholder) for piece in parsed[0]):
+        raise ValueError(f"the program's name must hold no placeholder, but got {arguments[0]!r}.")
+    used = {piece.name for pieces in parsed for piece in pieces if isinstance(piece, Placeholder)}
+    unused = [name for name in known if name not in used]
+    if unused:
+        shown = ", ".join("{" + name + "}" for name in unused)
+        raise ValueError(f"every parameter must be used in the command, but {shown} is missing.")
+    return Template(parsed)
+
+
+def _pieces(argument: str, known: tuple[str, ...]) -> tuple[Piece, ...]:
+    if "\0" in argument:
+        raise ValueError(f"an argument cannot hold the character NUL, but got {argument!r}.")
+    pieces: list[Piece] = []
+    end = 0
+    for token in _TOKEN.finditer(argument):
+        pieces.append(argument[end : token.start()])
+        end = token.end()
+        found = token.group()
+        if found in ("{{", "}}"):
+            pieces.append(found[0])
+        elif len(found) == 1:
+            raise ValueError(
+                f"a brace stands alone in the argument {argument!r}; write {{{{ or }}}} for a "
+                "plain brace."
+            )
+        else:
+            name = token.group(1)
+            if name not in known:
+                listed = ", ".join(known)
+                raise ValueError(
+                    f"unknown placeholder {found} in the argument {argument!r}; the parameters "
+                    f"are: {listed}. Write {{{{ and }}}} for plain braces."
+                )
+            pieces.append(Placeholder(name))
+    pieces.append(argument[end:])
+    return tuple(piece for piece in pieces if piece != "")

@@ -1,0 +1,81 @@
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("optuna")
+
+# The command line with nothing but `tune`, so that these tests need no other command.
+RUN = """
+import argparse, sys
+from tailproof.tune import cli
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="tailproof")
+    cli.add_parser(parser.add_subparsers(dest="command", required=True))
+    arguments = parser.parse_args()
+    sys.exit(arguments.run(arguments))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Return a function that writes a small Python program and gives its command."""
+
+    def write(source, name="program.py"):
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        return [sys.executable, "-I", "-S", str(path)]
+
+    return write
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Return a function that starts `tailproof tune` in a process of its own."""
+    script = tmp_path / "tune_cli.py"
+    script.write_text(RUN, encoding="utf-8")
+    started = []
+
+    def start(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, str(script), "tune", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def tune(tmp_path, monkeypatch, capsys):
+    """Return a function that runs `tailproof tune` here: (exit code, stdout, stderr)."""
+    import argparse
+
+    from tailproof.tune import cli
+
+    monkeypatch.chdir(tmp_path)
+    parser = argparse.ArgumentParser(prog="tailproof")
+    cli.add_parser(parser.add_subparsers(dest="command", required=True))
+
+    def run(*arguments):
+        try:
+            parsed = parser.parse_args(["tune", *map(str, arguments)])
+            code = parsed.run(parsed)
+        except SystemExit as exit_:
+            code = exit_.code
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run

@@ -1,0 +1,126 @@
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tailproof.tune import process
+from tailproof.tune.process import Stop, excerpt, run
+
+PARENT = """
+import os, signal, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-I", "-S", "-c", '''
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+time.sleep(60)
+'''], stdout=subprocess.PIPE)
+child.stdout.readline()
+open(sys.argv[1], "w").write(str(child.pid))
+print("started", flush=True)
+{rest}
+"""
+
+
+def gone(pid, within=5.0):
+    """Tell whether a process ends in time; one that only waits to be reaped has ended."""
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def quick(monkeypatch):
+    monkeypatch.setattr(process, "PATIENCE", 0.3)
+
+
+@pytest.mark.parametrize(
+    ("rest", "timeout", "reason", "code"),
+    [
+        ("time.sleep(60)", 1.0, "timeout", -signal.SIGTERM),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", 1.0, "timeout", -9),
+        ("", None, "", 0),
+    ],
+    ids=["asked to end", "forced to end", "ends by itself"],
+)
+def test_nothing_of_a_run_outlives_it(program, tmp_path, monkeypatch, rest, timeout, reason, code):
+    quick(monkeypatch)
+    mark = tmp_path / "pid"
+    result = run([*program(PARENT.replace("{rest}", rest)), str(mark)], timeout=timeout)
+    assert (result.reason, result.code, result.stdout) == (reason, code, b"started\n")
+    assert gone(int(mark.read_text()))
+
+
+def test_a_run_is_stopped_on_wish(program, monkeypatch):
+    quick(monkeypatch)
+    wishes = iter([Stop.NO, Stop.YES])
+    result = run(program("import time; time.sleep(60)"), stop=lambda: next(wishes, Stop.YES))
+    assert result.reason == "interrupted"
+    assert result.code == -signal.SIGTERM
+
+
+def test_insisting_leaves_no_time(program):
+    command = program("import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)")
+    wishes = iter([Stop.NO, Stop.NO, Stop.YES])
+    assert run(command, stop=lambda: next(wishes, Stop.AT_ONCE)).code in (-9, -15)
+
+
+def test_endless_output_is_stopped(program, monkeypatch):
+    monkeypatch.setattr(process, "LARGEST_OUTPUT", 10_000)
+    result = run(program("while True: print('x' * 1000)"))
+    assert result.reason == "too much output"
+    assert len(result.stdout) == 10_000
+
+
+def test_a_program_reads_nothing_and_sees_the_environment(program):
+    command = program("import os, sys; print(repr(sys.stdin.read()), os.environ['MINE'])")
+    assert run(command, environment={"MINE": "yes"}).stdout == b"'' yes\n"
+
+
+def test_output_is_kept_in_files_on_wish(program, tmp_path):
+    result = run(
+        program("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"),
+        folder=tmp_path / "kept",
+    )
+    assert (result.code, result.stdout, result.stderr) == (3, b"out\n", b"err\n")
+    assert (tmp_path / "kept" / "stdout").read_bytes() == b"out\n"
+    assert (tmp_path / "kept" / "stderr").read_bytes() == b"err\n"
+
+
+def test_a_program_that_cannot_start_is_a_result(tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x00\x01")
+    broken.chmod(0o755)
+    result = run([str(broken)])
+    assert result.code is None
+    assert result.reason.startswith("could not start")
+
+
+def test_the_end_is_seen_without_help_of_the_kernel(program, monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    assert run(program("print(7)")).stdout == b"7\n"
+    assert run(program("import time; time.sleep(60)"), timeout=0.3).reason == "timeout"
+
+
+def test_excerpts_are_short_in_every_encoding():
+    import json
+
+    for output in (b"x" * 10**6, b"\x00" * 10**6, "é😀".encode() * 10**5, b"\xff" * 10**6):
+        shown = excerpt(output, 24_000)
+        assert len(json.dumps(shown)) <= 24_100
+        assert "bytes left out" in shown
+    assert excerpt(b"whole", 100) == "whole"
+
+
+def test_the_group_is_told(program):
+    groups = []
+    result = run(program("import os; print(os.getpgid(0))"), started=groups.append)
+    assert groups == [int(result.stdout)]
+    assert groups[0] != os.getpgid(0)
