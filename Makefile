@@ -5,13 +5,13 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench reproduce clean
+.PHONY: demo test lint format reproduce arena bench clean
 
 .venv/base.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[experiments]"
+	$(BIN)/python -m pip install --quiet --editable ".[experiments,tune]"
 	touch $@
 
 .venv/test.stamp: .venv/base.stamp
@@ -22,10 +22,14 @@ export OMP_NUM_THREADS ?= 1
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
+# BoTorch and torch, a gigabyte: only the benchmarks beside the peers need them.
+.venv/peers.stamp: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet --editable ".[peers]"
+	touch $@
+
+# Tunes a small program, runs four of the paper's panels, and shows both on out/demo/report.html.
 demo: .venv/base.stamp
-	rm -rf out/demo
 	$(BIN)/tailproof demo --out out/demo
-	$(BIN)/tailproof reproduce a b c f --quick --out out/demo/reproduce
 
 test: .venv/test.stamp
 	$(BIN)/python -m pytest -n auto
@@ -43,8 +47,18 @@ format: .venv/lint.stamp
 reproduce: .venv/base.stamp
 	$(BIN)/tailproof reproduce all --out out/reproduce $(if $(DATA),--data $(DATA))
 
-bench: .venv/test.stamp
+# Ours, its variants and the theory's policies in every cell: hours on one core. A run that was
+# stopped goes on; `tailproof arena --quick` is a first look.
+arena: .venv/base.stamp
+	$(BIN)/tailproof arena --out out/arena
+
+# What a round, a trial and a suggestion cost, then the arena with the peers: days of one core for
+# the last. Stop it any time; the same command goes on with the matches that are missing.
+bench: .venv/peers.stamp
 	$(BIN)/python benchmarks/rounds.py --out out/bench
+	$(BIN)/python benchmarks/optuna_overhead.py --out out/bench
+	$(BIN)/python benchmarks/suggest_time.py --out out/bench
+	$(BIN)/tailproof arena --peers --out out/arena
 
 clean:
 	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

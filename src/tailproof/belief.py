@@ -14,6 +14,9 @@ from tailproof.surrogate import Layout, Process, Varying
 
 Array = NDArray[np.float64]
 
+# Features of the remainder's process: it is known roughly only.
+_REMAINDER_BASIS = 96
+
 
 @dataclass(frozen=True)
 class Belief:
@@ -86,9 +89,11 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     z = settings.taming.prepare(calibration.standardise(data.payoffs))
     scales, fitted = data.scales, np.full(len(z), float(np.median(z)))
     if calibration.spread.rate != 0.0:  # the scales follow the pilot, which follows them
-        rough = process_on(layout, calibration.shape, data.points, scales, pending)
+        rough = process_on(
+            layout, calibration.shape, data.points, scales, pending, calibration.anchors
+        )
         scales = data.scales * calibration.spread.of(settle(rough, cut, z, scales, fitted))
-    pilot = process_on(layout, calibration.shape, data.points, scales, pending)
+    pilot = process_on(layout, calibration.shape, data.points, scales, pending, calibration.anchors)
     fitted = settle(pilot, cut, z, scales, fitted)
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
@@ -108,6 +113,9 @@ def _remainder(
     variance = rest.scale**2 / len(data)
     if rest.weight == 0.0:
         return Varying(mean, variance)
-    process = process_on(layout, rest.shape, data.points, np.ones(len(data)), pending)
+    ones = np.ones(len(data))
+    process = process_on(
+        layout, rest.shape, data.points, ones, pending, calibration.anchors, _REMAINDER_BASIS
+    )
     process.learn(np.clip(excess, -rest.inner_bound, rest.inner_bound) / rest.inner_scale)
     return Varying(mean, variance, process, rest.inner_scale, rest.weight)

@@ -146,6 +146,7 @@ class Calibration:
     cut: Cut
     spread: Spread
     remainder: Remainder | None
+    anchors: Array | None = None  # basis points where there are many sites, (m, p)
 
     def standardise(self, payoffs: Array) -> Array:
         """Return (y - location) / scale, rounded to a millionth of the payoffs' robust scale.
@@ -161,6 +162,7 @@ class Calibration:
         rest, cut = self.remainder, self.cut
         return {
             "count": self.count,
+            "anchors": None if self.anchors is None else self.anchors.tolist(),
             "location": self.location,
             "scale": self.scale,
             "shape": _shape_state(self.shape),
@@ -183,9 +185,15 @@ def _shape_from_state(state: Any) -> Shape:
     return Shape(np.array(state[0], dtype=np.float64), float(state[1]), float(state[2]))
 
 
+def _remainder_from_state(state: Any) -> Remainder:
+    bound, scale, bias, inner_bound, inner_scale = (float(one) for one in state["numbers"])
+    shape, weight = _shape_from_state(state["shape"]), float(state["weight"])
+    return Remainder(bound, scale, bias, inner_bound, inner_scale, shape, weight)
+
+
 def calibration_from_state(state: Any) -> Calibration:
     """Return the calibration whose `state()` this is."""
-    rest = state["remainder"]
+    rest, anchors = state["remainder"], state["anchors"]
     return Calibration(
         int(state["count"]),
         float(state["location"]),
@@ -193,10 +201,6 @@ def calibration_from_state(state: Any) -> Calibration:
         _shape_from_state(state["shape"]),
         Cut(*(float(one) for one in state["cut"])),
         Spread(*(float(one) for one in state["spread"])),
-        rest
-        and Remainder(
-            *(float(one) for one in rest["numbers"]),
-            shape=_shape_from_state(rest["shape"]),
-            weight=float(rest["weight"]),
-        ),
+        rest and _remainder_from_state(rest),
+        anchors=None if anchors is None else np.array(anchors, dtype=np.float64),
     )

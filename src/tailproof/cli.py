@@ -9,15 +9,16 @@ from pathlib import Path
 
 from tailproof import __version__
 from tailproof.experiments import reproduce
+from tailproof.experiments.arena import cli as arena
 from tailproof.tails import cli as diagnose
 from tailproof.theory import cli as bounds
+from tailproof.tune import cli as tune
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from tailproof.experiments import demo
+    from tailproof import demo
 
-    demo.main(arguments.out)
-    return 0
+    return demo.main(arguments.out)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,10 +29,12 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--version", action="version", version=f"tailproof {__version__}")
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="run a small heavy-tailed problem and draw it")
-    demo.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for the picture")
+    demo = commands.add_parser("demo", help="tune a small program, run the paper's panels")
+    demo.add_argument("--out", type=Path, default=Path("out/demo"), help="folder, made anew")
     demo.set_defaults(run=_demo)
+    tune.add_parser(commands)
     reproduce.add_parser(commands)
+    arena.add_parser(commands)
     diagnose.add_parser(commands)
     bounds.add_parser(commands)
     return result

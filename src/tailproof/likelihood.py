@@ -35,7 +35,7 @@ class Prior:
     in a cube do.
     """
 
-    lengthscale: tuple[float, float] = (math.log(0.35), 0.8)
+    lengthscale: tuple[float, float] = (math.log(0.3), 0.8)
     signal: tuple[float, float] = (math.log(1.0), 2.0)
     noise: tuple[float, float] = (math.log(0.5), 1.5)
 

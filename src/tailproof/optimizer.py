@@ -22,8 +22,8 @@ from tailproof.acquisition import maximise, sobol
 from tailproof.belief import Belief, believe
 from tailproof.calibration import Calibration, Data, Settings, calibration_from_state
 from tailproof.constants import constant, typed, untyped
-from tailproof.search_space import Configurations, Space, space_from_state
 from tailproof.refit import next_refit, refit
+from tailproof.search_space import Configurations, Space, space_from_state
 from tailproof.surrogate import Layout
 from tailproof.tails import diagnose
 from tailproof.taming import Taming, Window
@@ -34,6 +34,9 @@ _KERNELS = {"matern": engine.MATERN, "se": engine.SQUARED_EXPONENTIAL}
 # Every fourth refit forgets the one before: a bad start is overcome, and a rebuilt optimizer has
 # at most four refits to repeat.
 _FRESH = 4
+# Intervals are this much wider than the posterior's, which knows neither that it was searched for
+# its maximum nor that its shape is a guess; chosen by coverage on problems made for tuning.
+_CAUTION = 1.5
 # How far one payoff's noise may be from a usual one's.
 _NOISE_SCALES = (1e-3, 1e3)
 # Fewest payoffs that a tail can be judged from.
@@ -59,7 +62,7 @@ class Options:
     """
 
     taming: Taming = field(default_factory=Window)
-    width: float = 2.0
+    width: float = 3.0
     kernel: str = "matern"
     groups: tuple[tuple[str, ...], ...] | None = None
     initial: int | None = None

@@ -18,7 +18,7 @@ from scipy.special import expit, logsumexp
 from tailproof._engine import correlation as engine
 from tailproof.calibration import Calibration, Data, Remainder, Settings, Spread
 from tailproof.likelihood import log_evidence, most_likely, typical
-from tailproof.robust_fit import left_out, process_on, settle
+from tailproof.robust_fit import anchors_for, left_out, process_on, settle
 from tailproof.surrogate import CONSTANT, Shape
 from tailproof.taming import Cut, tuning_free_bound
 
@@ -69,19 +69,19 @@ def location_and_scale(payoffs: Array) -> tuple[float, float]:
 def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calibration:
     """Learn a calibration from `data`; `previous` is where the search for the shape starts."""
     location, scale = location_and_scale(data.payoffs)
-    known = Calibration(
-        len(data), location, scale, _start(previous, scale, settings), Cut(), Spread(), None
-    )
+    shape = _start(previous, scale, settings)
+    anchors = anchors_for(settings.layout, shape, data.points)
+    known = Calibration(len(data), location, scale, shape, Cut(), Spread(), None, anchors)
     z = settings.taming.prepare(known.standardise(data.payoffs))
     rows = _likelihood_rows(len(data))
     scales, residuals = data.scales, z
     for _ in range(3 if previous is None else 2):
-        cut, fitted, residuals = _turns(data, z, scales, known.shape, settings)
+        cut, fitted, residuals = _turns(data, z, scales, known, settings)
         if settings.taming.restores_mean:
             spread = _learn_spread(fitted, residuals * scales / data.scales)
             known = replace(known, spread=spread)
             scales = data.scales * spread.of(fitted)
-            cut, fitted, residuals = _turns(data, z, scales, known.shape, settings)
+            cut, fitted, residuals = _turns(data, z, scales, known, settings)
         tamed = fitted + scales * cut.psi((z - fitted) / scales) / cut.slope
         shape = most_likely(
             settings.layout,
@@ -92,7 +92,7 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
             known.shape,
         )
         known = replace(known, shape=shape)
-    cut, fitted, residuals = _turns(data, z, scales, known.shape, settings)
+    cut, fitted, residuals = _turns(data, z, scales, known, settings)
     known = replace(known, cut=cut)
     if settings.taming.restores_mean:
         rest = _learn_remainder(data, cut.excess(residuals), known.shape, settings)
@@ -120,14 +120,16 @@ def _likelihood_rows(count: int) -> NDArray[np.int64]:
 
 
 def _turns(
-    data: Data, z: Array, scales: Array, shape: Shape, settings: Settings
+    data: Data, z: Array, scales: Array, known: Calibration, settings: Settings
 ) -> tuple[Cut, Array, Array]:
-    """Return cut, fitted values and left-out residuals for a shape, found in turns.
+    """Return cut, fitted values and left-out residuals for a known shape, found in turns.
 
     A window's place and the fit's constant could drift together for ever, so each turn begins with
     residuals of median zero.
     """
-    process = process_on(settings.layout, shape, data.points, scales, data.points[:0])
+    process = process_on(
+        settings.layout, known.shape, data.points, scales, data.points[:0], known.anchors
+    )
     leverage = process.leverage()
     fitted = np.full(len(z), float(np.median(z)))
     residuals = (z - fitted) / scales

@@ -7,13 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.surrogate import Layout, Process, Shape, Smoother, choose_basis
+from tailproof.surrogate import Layout, Process, Shape, Smoother, choose_basis, most_telling
 from tailproof.taming import Cut
 
 Array = NDArray[np.float64]
 
 # Features of a process: it is exact up to that many sites.
-_BASIS = 256
+BASIS = 256
+# Of these, how many are the latest points.
+_LATEST = 32
 # A leverage near 1 says that the payoff stands alone: its residual says nothing.
 _LARGEST_LEVERAGE = 0.8
 # Most steps of the penalised equations for one cut, and the change at which they stop.
@@ -25,14 +27,35 @@ _MOST_STAGES = 12
 
 
 def process_on(
-    layout: Layout, shape: Shape, points: Array, scales: Array, pending: Array
+    layout: Layout,
+    shape: Shape,
+    points: Array,
+    scales: Array,
+    pending: Array,
+    anchors: Array | None = None,
+    limit: int = BASIS,
 ) -> Process:
-    """Return the process of `shape` given points of payoffs seen (n, p) and expected (k, p)."""
+    """Return the process of `shape` given points of payoffs seen (n, p) and expected (k, p).
+
+    Beyond `limit` sites the basis is made of the first of `anchors`, and of the latest points,
+    which anchors chosen earlier cannot know.
+    """
     everywhere = np.vstack([points, pending])
     sites, which = np.unique(everywhere, axis=0, return_inverse=True)
-    basis = choose_basis(layout, shape.lengthscales, sites, _BASIS)
+    if anchors is not None and len(sites) > limit:
+        both = np.vstack([anchors[: limit - _LATEST], everywhere[-_LATEST:]])
+        anchors = np.unique(both, axis=0)
+    basis = choose_basis(layout, shape.lengthscales, sites, limit, anchors)
     rows = basis.features(sites)[which.reshape(-1)]
     return Process(basis, shape, rows[: len(points)], 1.0 / scales**2, rows[len(points) :])
+
+
+def anchors_for(layout: Layout, shape: Shape, points: Array) -> Array | None:
+    """Return the points that a basis is made of until the next refit; None while sites are few."""
+    sites = np.unique(points, axis=0)
+    if len(sites) <= BASIS - _LATEST:
+        return None
+    return most_telling(layout, shape.lengthscales, sites, BASIS - _LATEST)
 
 
 def settle(process: Process, cut: Cut, z: Array, scales: Array, start: Array) -> Array:

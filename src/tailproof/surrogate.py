@@ -136,10 +136,13 @@ class PointBasis:
         )
 
 
-def choose_basis(layout: Layout, lengthscales: Array, sites: Array, limit: int) -> Basis:
+def choose_basis(
+    layout: Layout, lengthscales: Array, sites: Array, limit: int, anchors: Array | None = None
+) -> Basis:
     """Return Fourier features if there are such and they are fewer than `limit` and the sites.
 
-    Otherwise the basis of all sites (m, p) if they are few, else of the most telling `limit`.
+    Otherwise the basis of all sites (m, p) if they are few, else of `anchors`, chosen among the
+    sites before; if none are given, of the most telling `limit`.
     """
     inverse, most = layout.columns(lengthscales), min(limit, len(sites))
     if (
@@ -149,17 +152,22 @@ def choose_basis(layout: Layout, lengthscales: Array, sites: Array, limit: int) 
     ):
         return FourierBasis(inverse, layout.group, layout.groups)
     if len(sites) > limit:
-        taken = engine.pivots(
-            layout.kind,
-            np.ascontiguousarray(sites),
-            inverse,
-            layout.group,
-            layout.groups,
-            limit,
-            1e-6,
-        )
-        sites = sites[taken]
+        sites = most_telling(layout, lengthscales, sites, limit) if anchors is None else anchors
     return PointBasis(layout, lengthscales, sites)
+
+
+def most_telling(layout: Layout, lengthscales: Array, sites: Array, limit: int) -> Array:
+    """Return up to `limit` of the sites that leave least unknown about the others, (m, p)."""
+    taken = engine.pivots(
+        layout.kind,
+        np.ascontiguousarray(sites),
+        layout.columns(lengthscales),
+        layout.group,
+        layout.groups,
+        limit,
+        1e-6,
+    )
+    return sites[taken]
 
 
 class Process:

@@ -29,7 +29,7 @@ _RULES = (
 )
 _PEERS = (*_RULES, "experiments/arena/peers.py")
 # All of the library but its front doors, which decide nothing.
-_LIBRARY = ("[!c_]*.py", "c[!l]*.py", "_checks.py", "_engine/*.py")
+_LIBRARY = ("[!cd_]*.py", "c[!l]*.py", "d[!e]*.py", "_checks.py", "_engine/*.py")
 _OWN = (*_RULES, *_LIBRARY, "experiments/arena/contestants.py")
 _VERSIONS = ("numpy", "scipy", "numba")
 # Rough seconds a round, for the order of work and the first guess of the time left.
