@@ -92,7 +92,7 @@ def test_the_trap_s_payoffs_have_the_stated_mean_median_and_moment(family):
         assert abs(squares.mean() - moment) < 4.5 * squares.std() / np.sqrt(len(draws))
 
 
-def test_the_median_best_point_pays_six_tenths_and_the_mean_best_one():
+def test_the_trap_pays_half_at_the_best_median_and_more_than_twice_that_at_the_best_mean():
     trap = TRAPS["measure"]
     means = trap.mean(np.array([trap.steady_at, trap.risky_at]))
-    assert means == pytest.approx([0.6, 1.0], abs=0.06)
+    assert means == pytest.approx([0.5, 1.2], abs=0.11)  # each hill reaches a little into the other

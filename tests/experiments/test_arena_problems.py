@@ -79,7 +79,7 @@ def test_best_and_lowest_hold_over_the_domain(name, family):
     values = one.values(one.domain.cover(4096, rng))
     assert one.lowest - 1e-9 <= values.min()
     assert values.max() <= one.best + 1e-9
-    assert one.best == pytest.approx(1.0, abs=0.08)  # 1 but for the trap's neighbouring hill
+    assert one.best == pytest.approx(1.2 if name == "trap" else 1.0, abs=0.08)
 
 
 def test_the_trap_s_best_mean_is_the_best_on_a_fine_grid():
