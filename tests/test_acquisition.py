@@ -77,7 +77,7 @@ def test_it_finds_the_maximum_of_a_belief_from_payoffs(dimension, width):
     space = Space({f"x{k}": Float(0, 1) for k in range(dimension)})
     U = space.snap(rng.random((40, dimension)))
     payoffs = np.cos(7.0 * U).sum(axis=1) + 0.3 * rng.standard_t(1.5, 40)
-    data = Data(U, payoffs, np.ones(40))
+    data = Data(U, payoffs)
     settings = Settings(Layout(np.arange(dimension), np.zeros(dimension, dtype=np.int64)))
     belief = believe(data, U[:0], refit(data, None, settings), settings)
     u = maximise(space, belief, width, U, np.random.default_rng(0))

@@ -37,7 +37,7 @@ def test_it_is_the_posterior_density(layout):
     def density(theta):
         values = np.exp(theta)
         R = slow.correlations(layout, values[:-2], C, C)
-        K = values[-2] * R + 1.0 + np.diag(values[-1] * relative + 1e-9)
+        K = values[-2] * R + 1.0 + np.diag(values[-1] * relative + 1e-10)
         total = multivariate_normal.logpdf(payoffs, np.zeros(len(C)), K)
         mean, deviation = prior.lengthscale
         mean += 0.5 * np.log(layout.owners)

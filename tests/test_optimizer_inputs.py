@@ -138,28 +138,6 @@ def test_payoffs_that_are_no_finite_numbers_are_refused(value):
 
 
 @pytest.mark.parametrize(
-    "scale", [0.0, -1.0, math.nan, math.inf, None, "1", True], ids=lambda one: repr(one)
-)
-def test_noise_scales_must_be_positive(scale):
-    opt = tp.Optimizer(LINE)
-    opt.ask()
-    refuses(opt, "noise_scale", lambda o: o.tell(0, 1.0, noise_scale=scale))
-    refuses(opt, "noise_scale", lambda o: o.add({"x": 0.5}, 1.0, noise_scale=scale))
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1e-200, 1e200])
-def test_extreme_noise_scales_are_taken_or_refused(scale):
-    opt = tp.Optimizer(LINE)
-    try:
-        for k, x in enumerate(np.linspace(0, 1, 25)):
-            opt.add({"x": float(x)}, float(x), noise_scale=scale if k % 2 else 1.0)
-    except ValueError as error:
-        assert "noise_scale" in str(error)  # noqa: PT017
-        return
-    assert math.isfinite(opt.recommend().mean)
-
-
-@pytest.mark.parametrize(
     "trial", [99, -1, None, "0", 0.5, True, [0], {}, tp.Trial(7, {"x": 0.5})], ids=repr
 )
 def test_trials_that_were_not_asked_are_refused(trial):

@@ -20,7 +20,7 @@ TAMINGS = pytest.mark.parametrize(
 def data(n=80, seed=0, noise=lambda rng, n: 0.3 * rng.standard_t(1.5, n)):
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2))
-    return Data(points, np.sin(5.0 * points[:, 0]) + noise(rng, n), np.ones(n))
+    return Data(points, np.sin(5.0 * points[:, 0]) + noise(rng, n))
 
 
 def numbers(calibration):
@@ -45,7 +45,7 @@ def test_a_calibration_is_the_same_in_all_units(taming, a, c):
     known = data()
     settings = Settings(LAYOUT, taming)
     one = refit(known, None, settings)
-    other = refit(Data(known.points, a * known.payoffs + c, known.scales), None, settings)
+    other = refit(Data(known.points, a * known.payoffs + c), None, settings)
     assert other.location == pytest.approx(a * one.location + c)
     assert other.scale == pytest.approx(a * one.scale)
     np.testing.assert_allclose(numbers(other), numbers(one), atol=1e-6)
@@ -57,9 +57,9 @@ def test_a_huge_payoff_changes_little(huge):
     payoffs = known.payoffs.copy()
     payoffs[11] = 50.0  # large already: what more it says is nothing
     settings = Settings(LAYOUT)
-    one = refit(Data(known.points, payoffs, known.scales), None, settings)
+    one = refit(Data(known.points, payoffs), None, settings)
     payoffs[11] = huge
-    other = refit(Data(known.points, payoffs, known.scales), None, settings)
+    other = refit(Data(known.points, payoffs), None, settings)
     assert other.location == one.location
     assert other.scale == one.scale
     np.testing.assert_allclose(numbers(other)[:8], numbers(one)[:8], atol=0.3)
@@ -71,7 +71,7 @@ def test_untamed_is_what_a_huge_payoff_upsets():
     payoffs[11] = 1e12
     settings = Settings(LAYOUT, Untamed())
     one = refit(known, None, settings)
-    other = refit(Data(known.points, payoffs, known.scales), None, settings)
+    other = refit(Data(known.points, payoffs), None, settings)
     assert np.abs(numbers(other) - numbers(one)).max() > 1.0
 
 
@@ -121,8 +121,7 @@ def test_noise_that_grows_with_the_mean_is_seen_and_even_noise_is_not():
     growing = known.payoffs + 0.3 * np.exp(known.payoffs) * rng.standard_normal(200)
     even = known.payoffs + 0.3 * rng.standard_normal(200)
     rates = [
-        refit(Data(known.points, y, known.scales), None, Settings(LAYOUT)).spread.rate
-        for y in (growing, even)
+        refit(Data(known.points, y), None, Settings(LAYOUT)).spread.rate for y in (growing, even)
     ]
     assert rates[0] > 0.2
     assert abs(rates[1]) < 0.2

@@ -248,7 +248,7 @@ def test_the_gradient_of_a_belief_is_that_of_its_upper_end(layout):
     rng = np.random.default_rng(5)
     points = rng.random((60, len(layout.owner)))
     size = np.exp(1.5 * points[:, 0])  # noise that grows with the mean, heavy on one side
-    data = Data(points, 3.0 * size + size * (rng.pareto(1.5, 60) - 2.0), np.ones(60))
+    data = Data(points, 3.0 * size + size * (rng.pareto(1.5, 60) - 2.0))
     settings = Settings(layout)
     belief = believe(
         data, rng.random((2, len(layout.owner))), refit(data, None, settings), settings

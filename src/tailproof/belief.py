@@ -86,20 +86,21 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
         As for the refit.
     """
     layout, cut = settings.layout, calibration.cut
-    z = settings.taming.prepare(calibration.standardise(data.payoffs))
-    scales, fitted = data.scales, np.full(len(z), float(np.median(z)))
+    raw = calibration.standardise(data.payoffs)
+    z = settings.taming.prepare(raw)
+    scales, fitted = np.ones(len(z)), np.full(len(z), float(np.median(z)))
     if calibration.spread.rate != 0.0:  # the scales follow the pilot, which follows them
         rough = process_on(
             layout, calibration.shape, data.points, scales, pending, calibration.anchors
         )
-        scales = data.scales * calibration.spread.of(settle(rough, cut, z, scales, fitted))
+        scales = calibration.spread.of(settle(rough, cut, z, scales, fitted))
     pilot = process_on(layout, calibration.shape, data.points, scales, pending, calibration.anchors)
     fitted = settle(pilot, cut, z, scales, fitted)
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
     alone = left_out(cut, residuals, pilot.leverage())
     remainder = _remainder(data, cut.excess(alone), pending, calibration, layout)
-    return Belief(calibration, pilot, remainder, cut.tamed(residuals), residuals)
+    return Belief(calibration, pilot, remainder, cut.tamed(residuals) | (raw != z), residuals)
 
 
 def _remainder(

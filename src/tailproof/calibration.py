@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 
 # Steps of standardised payoffs in one robust standard deviation.
 _GRAINS = 2.0**20
+# Robust standard deviations from the median, times the payoffs, beyond which all is equally far.
+_FAR = 100.0
 # The scale s(x) stays within this factor of 1.
 _LARGEST_LOG_SPREAD = math.log(10.0)
 
@@ -41,20 +43,17 @@ class Data:
         Model coordinates, (n, p).
     payoffs
         (n,), in the user's units, larger is better.
-    scales
-        Relative noise scale of each payoff, (n,), as the user gave it.
     """
 
     points: Array
     payoffs: Array
-    scales: Array
 
     def __len__(self) -> int:
         return len(self.payoffs)
 
     def first(self, count: int) -> Data:
         """Return the first `count` payoffs."""
-        return Data(self.points[:count], self.payoffs[:count], self.scales[:count])
+        return Data(self.points[:count], self.payoffs[:count])
 
 
 @dataclass(frozen=True)
@@ -152,9 +151,13 @@ class Calibration:
         """Return (y - location) / scale, rounded to a millionth of the payoffs' robust scale.
 
         The rounding hides in which digit a y + c differs from y, so that the search, which would
-        enlarge any difference, takes the same way for both.
+        enlarge any difference, takes the same way for both. Beyond 100 n robust standard deviations
+        a payoff counts as that far away: no tail with a mean reaches there.
         """
-        z = np.clip((payoffs - self.location) / self.scale, -1e120, 1e120)
+        far = _FAR * self.count
+        # In halves, and clipped before they are divided: nothing may overflow.
+        away = np.clip(0.5 * payoffs - 0.5 * self.location, -far * self.scale, far * self.scale)
+        z = 2.0 * away / self.scale
         return np.round(z * _GRAINS) / _GRAINS
 
     def state(self) -> dict[str, Any]:

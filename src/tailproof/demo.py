@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,14 @@ class Sizes:
 
 def main(out: Path, sizes: Sizes | None = None, seed: int = 0) -> int:
     """Run the demo into the folder `out`; return the exit code, 130 if it was interrupted."""
-    sizes = Sizes() if sizes is None else sizes
+    try:
+        return _main(out, Sizes() if sizes is None else sizes, seed)
+    except KeyboardInterrupt:
+        print("tailproof demo: interrupted.", file=sys.stderr)
+        return 130
+
+
+def _main(out: Path, sizes: Sizes, seed: int) -> int:
     need("optuna", "tune")  # better missing now than after the work
     need("joblib", "experiments")
     _start_afresh(out)

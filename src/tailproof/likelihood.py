@@ -23,8 +23,8 @@ from tailproof.surrogate import CONSTANT, Layout, Shape
 Array = NDArray[np.float64]
 
 _LENGTHSCALES = (0.03, 20.0)
-_SIGNALS = (1e-4, 1e3)
-_NOISES = (1e-6, 1e3)
+_SIGNALS = (1e-8, 1e6)
+_NOISES = (1e-8, 1e3)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def negative_log(
     shape, inverse = _shape(theta), layout.columns(np.exp(theta[:-2]))
     R = engine.matrix(layout.kind, C, C, inverse, layout.group, layout.groups)
     K = shape.signal * R + CONSTANT
-    K[np.diag_indices_from(K)] += shape.noise * relative + 1e-9
+    K[np.diag_indices_from(K)] += shape.noise * relative + 1e-10
     try:
         factor = scipy.linalg.cholesky(K, lower=True, check_finite=False)
     except scipy.linalg.LinAlgError:

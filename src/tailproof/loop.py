@@ -54,7 +54,8 @@ def maximize(
     Parameters
     ----------
     measure
-        Called with the parameters by name; returns one payoff. What it raises ends the loop.
+        Called with the parameters by name; returns one payoff. What it raises ends the loop, and so
+        does a payoff that is no finite number; the error's `optimizer` holds what was told before.
     space
         What may be chosen.
     evaluations
@@ -112,6 +113,10 @@ def _run(
             bar.show(done + 1, float(value))
     except KeyboardInterrupt:
         interrupted = True
+    except Exception as error:
+        error.add_note(f"{len(optimizer)} payoffs were told before: they are in `error.optimizer`.")
+        error.optimizer = optimizer  # type: ignore[attr-defined]
+        raise
     finally:
         bar.close()
     recommended = optimizer.recommend() if len(optimizer) else None

@@ -37,8 +37,8 @@ _FRESH = 4
 # Intervals are this much wider than the posterior's, which knows neither that it was searched for
 # its maximum nor that its shape is a guess; chosen by coverage on problems made for tuning.
 _CAUTION = 1.5
-# How far one payoff's noise may be from a usual one's.
-_NOISE_SCALES = (1e-3, 1e3)
+# Points of the initial design beyond this number are random: Sobol points are made all at once.
+_SPREAD = 4096
 # Fewest payoffs that a tail can be judged from.
 _JUDGED = 20
 
@@ -90,11 +90,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Finished:
-    """A payoff that was told: the trial, its value in the user's units, its noise scale."""
+    """A payoff that was told: the trial, and its value in the user's units."""
 
     trial: Trial
     value: float
-    noise_scale: float
 
 
 @dataclass(frozen=True)
@@ -236,7 +235,7 @@ class Optimizer:
         trial = Trial(number, self.space.params(u))
         self._trials[number] = (trial, u)
         self._pending[number] = None
-        return trial
+        return Trial(number, dict(trial.params))  # the caller's own: it may be changed
 
     def propose(self, number: int, pending: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
         """Return what would be asked as trial `number` while `pending` are running; change nothing.
@@ -248,7 +247,7 @@ class Optimizer:
         waiting = [self._position(params) for params in pending]
         return self.space.params(self._propose(number, waiting))
 
-    def tell(self, trial: Trial | int, value: float, *, noise_scale: float = 1.0) -> None:
+    def tell(self, trial: Trial | int, value: float) -> None:
         """Take the payoff of a trial, in any order; one that was withdrawn may still come.
 
         Parameters
@@ -257,39 +256,33 @@ class Optimizer:
             The trial, or its number.
         value
             Its payoff.
-        noise_scale
-            Standard deviation (or any scale) of this payoff's noise relative to a usual one's.
         """
         number = self._number(trial)
         if number in self._finished:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
-        payoff = float(_checks.payoffs("value", value)[0]) if np.ndim(value) == 0 else None
-        if payoff is None:
-            raise ValueError(f"`value` must be one number, but got {value!r}.")
-        scale = _checks.positive("noise_scale", noise_scale)
-        if not _NOISE_SCALES[0] <= scale <= _NOISE_SCALES[1]:
+        payoff = _checks.number("value", value)
+        if abs(payoff) > _checks.LARGEST_PAYOFF:
             raise ValueError(
-                f"`{_NOISE_SCALES[0]:g} <= noise_scale <= {_NOISE_SCALES[1]:g}` must hold, but got "
-                f"noise_scale={noise_scale!r}."
+                f"`|value| <= {_checks.LARGEST_PAYOFF:g}` must hold, but got value={value!r}."
             )
         known, u = self._trials[number]
         self._pending.pop(number, None)
         self._finished.add(number)
-        self._told.append(Finished(known, payoff, scale))
+        self._told.append(Finished(known, payoff))
         self._positions.append(u)
 
-    def add(self, params: Mapping[str, Any], value: float, *, noise_scale: float = 1.0) -> Trial:
+    def add(self, params: Mapping[str, Any], value: float) -> Trial:
         """Take a payoff measured elsewhere, and return the trial it makes."""
         u = self._position(params)
         number = len(self._trials)
         trial = Trial(number, {name: constant(name, params[name]) for name in self.space.names})
         self._trials[number] = (trial, u)
         try:
-            self.tell(number, value, noise_scale=noise_scale)
+            self.tell(number, value)
         except ValueError:
             del self._trials[number]
             raise
-        return trial
+        return Trial(number, dict(trial.params))
 
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
@@ -345,7 +338,7 @@ class Optimizer:
             "minimise": self.minimise,
             "params": [_plain(trial.params) for trial, _ in self._trials.values()],
             "positions": [u.tolist() for _, u in self._trials.values()],
-            "told": [[one.trial.number, one.value, one.noise_scale] for one in self._told],
+            "told": [[one.trial.number, one.value] for one in self._told],
             "pending": list(self._pending),
             "calibration": None if self._calibration is None else self._calibration.state(),
         }
@@ -375,7 +368,6 @@ class Optimizer:
         return Data(
             self.space.coordinates(U),
             np.array([sign * one.value for one in self._told]),
-            np.array([one.noise_scale for one in self._told]),
         )
 
     def _propose(self, number: int, pending: list[Array]) -> Array:
@@ -389,6 +381,9 @@ class Optimizer:
 
     def _spread(self, number: int) -> Array:
         """Return a point of the initial design."""
+        if number >= _SPREAD:
+            rng = np.random.default_rng([self.seed, number, 2])
+            return self.space.snap(rng.random((1, self.space.dimension)))[0]
         shared = np.random.default_rng([self.seed])
         points = sobol(self.space.dimension, 1 << max(number, 1).bit_length(), shared)
         return self.space.snap(points[number][None])[0]
@@ -431,7 +426,8 @@ class Optimizer:
         C = self.space.coordinates(U)
         mean, deviation = belief.predict(C)
         calibration = belief.calibration
-        half = calibration.scale * (float(norm.ppf(0.5 + level / 2.0)) * deviation + belief.bias(C))
+        width = _CAUTION * float(norm.ppf(0.5 + level / 2.0))
+        half = calibration.scale * (width * deviation + belief.bias(C))
         centre = calibration.location + calibration.scale * mean
         if self.minimise:
             centre = -centre
@@ -447,7 +443,11 @@ def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
         if isinstance(group, str) or not isinstance(group, Iterable):
             raise ValueError(wrong)
         result.append(tuple(group))
-    if not result or any(not isinstance(name, str) for group in result for name in group):
+    if (
+        not all(result)
+        or not result
+        or any(not isinstance(name, str) for group in result for name in group)
+    ):
         raise ValueError(wrong)
     return tuple(result)
 
@@ -460,8 +460,8 @@ def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimize
     for number, (params, place) in enumerate(pairs):
         u = np.array(place, dtype=np.float64).reshape(space.dimension)
         result._trials[number] = (Trial(number, _unplain(params)), u)
-    for number, value, scale in state["told"]:
-        result.tell(number, value, noise_scale=scale)
+    for number, value in state["told"]:
+        result.tell(number, value)
     result._pending = dict.fromkeys(result._number(one) for one in state["pending"])
     if state["calibration"] is not None:
         result._calibration = calibration_from_state(state["calibration"])

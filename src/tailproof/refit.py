@@ -46,21 +46,24 @@ def location_and_scale(payoffs: Array) -> tuple[float, float]:
 
     A search that has found its place sees the same mean again and again: the quartiles of all its
     payoffs would shrink to the noise. So the largest of several counts: of all payoffs, and of the
-    first half, quarter and so on, down to eight. Should quartiles coincide, the least distance from
-    the median takes their place.
+    first half, quarter and so on, down to eight. Of the two quartiles' distances from the median
+    the smaller one counts, so that penalties on one side do not. Should all coincide, the least
+    distance from the median takes their place.
 
     Examples
     --------
     >>> location_and_scale(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]))
     (1.0, 8.0)
     """
-    middle, count, widest = float(np.median(payoffs)), len(payoffs), 0.0
+    middle, count = float(np.median(payoffs)), len(payoffs)
+    spreads = []
     while count >= min(8, len(payoffs)):
-        low, high = np.quantile(payoffs[:count], [0.25, 0.75])
-        widest = max(widest, float(high - low) / 1.349)
+        low, half, high = np.quantile(payoffs[:count], [0.25, 0.5, 0.75])
+        one, other = sorted([float(half - low), float(high - half)])
+        spreads.append((one if one > 0.0 else other) / 0.6745)
         count //= 2
-    if widest > 0.0:
-        return middle, widest
+    if max(spreads) > 0.0:
+        return middle, max(spreads)
     away = np.abs(payoffs - middle)
     wider = away[away > 0.0]
     return middle, float(wider.min()) if len(wider) else 1.0
@@ -74,13 +77,13 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
     known = Calibration(len(data), location, scale, shape, Cut(), Spread(), None, anchors)
     z = settings.taming.prepare(known.standardise(data.payoffs))
     rows = _likelihood_rows(len(data))
-    scales, residuals = data.scales, z
+    scales, residuals = np.ones(len(data)), z
     for _ in range(3 if previous is None else 2):
         cut, fitted, residuals = _turns(data, z, scales, known, settings)
         if settings.taming.restores_mean:
-            spread = _learn_spread(fitted, residuals * scales / data.scales)
+            spread = _learn_spread(fitted, residuals * scales)
             known = replace(known, spread=spread)
-            scales = data.scales * spread.of(fitted)
+            scales = spread.of(fitted)
             cut, fitted, residuals = _turns(data, z, scales, known, settings)
         tamed = fitted + scales * cut.psi((z - fitted) / scales) / cut.slope
         shape = most_likely(
@@ -95,7 +98,8 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
     cut, fitted, residuals = _turns(data, z, scales, known, settings)
     known = replace(known, cut=cut)
     if settings.taming.restores_mean:
-        rest = _learn_remainder(data, cut.excess(residuals), known.shape, settings)
+        usual = 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
+        rest = _learn_remainder(data, cut.excess(residuals), usual, known.shape, settings)
         known = replace(known, remainder=rest)
     return known
 
@@ -188,16 +192,20 @@ def _learn_spread(fitted: Array, residuals: Array) -> Spread:
 
 
 def _learn_remainder(
-    data: Data, excess: Array, shape: Shape, settings: Settings
+    data: Data, excess: Array, usual: float, shape: Shape, settings: Settings
 ) -> Remainder | None:
     """Return what the cut takes off on average, and whether that varies; None if it is nothing.
+
+    `usual` is the robust scale of the residuals.
 
     How it varies is judged, and estimated, from where payoffs were cut off and on which side more
     than from how much, so that no single one decides: sizes are clipped at a quantile of theirs
     that tends to 1 slowly.
     """
     level = settings.level
-    bound = tuning_free_bound(excess, level)
+    # A lone excess, however large, may move the mean by about a standard error.
+    few = 2.0 * math.sqrt(len(data)) * usual
+    bound = tuning_free_bound(excess, level, few)
     scale = float(np.sqrt(np.mean(np.clip(excess, -bound, bound) ** 2)))
     if scale == 0.0:
         return None

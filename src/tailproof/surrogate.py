@@ -213,8 +213,13 @@ class Process:
     @staticmethod
     def _factored(gram: Array, noise: float) -> Array:
         inner = gram / noise
-        inner[np.diag_indices_from(inner)] += 1.0
-        return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
+        diagonal = np.diag_indices_from(inner)
+        inner[diagonal] += 1.0
+        try:
+            return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:  # next to no noise: rounding outweighs the 1
+            inner[diagonal] += 1e-12 * float(np.trace(inner))
+            return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
 
     def leverage(self) -> Array:
         """Return how far each payoff pulls the fit at its own point, (n,), between 0 and 1."""

@@ -300,12 +300,13 @@ def _shares(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return counts, counts
 
 
-def tuning_free_bound(values: Array, level: float) -> float:
+def tuning_free_bound(values: Array, level: float, most: float = math.inf) -> float:
     """Return b > 0 with sum_i min(x_i^2, b^2) / b^2 = level; 0 if all values are.
 
     The equation of adaptive truncation: about `level` values reach b, whatever their scale, so b
     grows with the number of values as their tail does. It has no solution unless more than
-    `level` values differ from zero; half their number then takes the place of `level`.
+    `level` values differ from zero, and few say nothing of a tail: up to twice `level` of them,
+    half their number takes the place of `level`, and the bound is at most `most`.
 
     Examples
     --------
@@ -317,7 +318,10 @@ def tuning_free_bound(values: Array, level: float) -> float:
     n = len(a)
     if n == 0:
         return 0.0
-    level = min(level, 0.5 * n)
+    if n <= 2.0 * level:
+        level = 0.5 * n
+    else:
+        most = math.inf
     top = a[-1]
     squares = (a / top) ** 2
     sums = np.cumsum(squares)
@@ -329,5 +333,5 @@ def tuning_free_bound(values: Array, level: float) -> float:
     after = np.append(squares[1:], np.inf)
     fits = usable & (b2 >= squares) & (b2 <= after)
     if not fits.any():
-        return float(top)
-    return float(top * math.sqrt(b2[np.argmax(fits)]))
+        return min(float(top), most)
+    return min(float(top * math.sqrt(b2[np.argmax(fits)])), most)

@@ -76,11 +76,13 @@ class Ranked:
 class Paired:
     """Ours against a rival over shared (cell, seed) pairs: rival's regret minus ours.
 
-    `t` and `wilcoxon` are one-sided p values of "ours is lower"; None for fewer than two pairs.
+    `t` and `wilcoxon` are one-sided p values of "ours is lower" over `groups`, the pairs of one
+    problem and seed taken together; None for fewer than two.
     """
 
     rival: str
     pairs: int
+    groups: int
     cells: int
     ours: float
     theirs: float
@@ -173,21 +175,29 @@ class Table:
         return sorted(found, key=lambda one: one.mean_rank)
 
     def paired(self, pool: str, rival: str, ours: str = OURS) -> Paired | None:
-        """Return ours against a rival in simple regret; None if they share nothing."""
+        """Return ours against a rival in simple regret; None if they share nothing.
+
+        The laws of one problem and seed share its function, so the tests see their mean as one.
+        """
         pairs, cells = [], 0
+        together: dict[tuple[str, int], list[float]] = {}
         for cell in self.pool(pool):
             mine, theirs = self.of(cell, ours), self.of(cell, rival)
             shared = sorted(set(mine) & set(theirs))
             cells += bool(shared)
-            pairs += [(mine[seed].simple[-1], theirs[seed].simple[-1]) for seed in shared]
+            for seed in shared:
+                own_one, other_one = mine[seed].simple[-1], theirs[seed].simple[-1]
+                pairs.append((own_one, other_one))
+                together.setdefault((cell[0], seed), []).append(other_one - own_one)
         if not pairs:
             return None
         own, other = np.array(pairs).T
         gap = other - own
-        t, signed = one_sided(gap)
+        t, signed = one_sided(np.array([float(np.mean(one)) for one in together.values()]))
         return Paired(
             rival,
             len(pairs),
+            len(together),
             cells,
             float(own.mean()),
             float(other.mean()),

@@ -72,8 +72,9 @@ def _paired(table: Table, rivals: list[str]) -> list[Claim]:
             Claim(
                 f"lower mean simple regret than {title_of(rival)}, heavy (one-sided, p < {LEVEL})",
                 found.difference > 0.0 and significant,
-                f"{found.ours:.4f} against {found.theirs:.4f}; {shown}; {found.pairs} pairs in "
-                f"{found.cells} cells, {found.wins} better, {found.losses} worse",
+                f"{found.ours:.4f} against {found.theirs:.4f}; {shown} over "
+                f"{found.groups} problems and seeds; {found.pairs} pairs in {found.cells} cells, "
+                f"{found.wins} better, {found.losses} worse",
             )
         )
     return result
