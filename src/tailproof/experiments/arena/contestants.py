@@ -37,7 +37,7 @@ class Player(Protocol):
         ...
 
     def recommend(self) -> Params:
-        """Return the parameters believed best; changes nothing."""
+        """Return the parameters believed best; it may fit a model, and tells the player nothing."""
         ...
 
 
@@ -216,7 +216,8 @@ CONTESTANTS: dict[str, Contestant] = {
         Contestant(
             "student-t-gp",
             "Student-t GP",
-            "tp.Optimizer with StudentT(4.0): a Student-t likelihood of 4 degrees of freedom",
+            "tp.Optimizer with StudentT(4.0): the mode under a Student-t likelihood of 4 degrees of "
+            "freedom, not learnt, in our model and search",
             _ours(_taming("StudentT", DEGREES)),
             robust=True,
         ),
