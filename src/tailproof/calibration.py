@@ -71,14 +71,15 @@ class Settings:
     level
         About how many excesses may reach the remainder's bound: ln(1 / delta) at delta = 0.1.
     doubt
-        Log prior odds against a remainder that varies over the space.
+        Log prior odds against a remainder that varies over the space, where as much is cut off
+        below as above; none where it is all on one side.
     """
 
     layout: Layout
     taming: Taming = field(default_factory=Window)
     prior: Prior = field(default_factory=Prior)
     level: float = math.log(1.0 / 0.1)
-    doubt: float = 0.0
+    doubt: float = 2.5
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,9 @@ def _varying(data: Data, values: Array, shape: Shape, settings: Settings) -> tup
     evidences = np.array([evidence for evidence, _ in found])
     odds = logsumexp(evidences) - math.log(len(found)) - log_evidence(CONSTANT + unit, x)
     best = found[int(np.argmax(evidences))][1]
-    return best, float(expit(odds - settings.doubt))
+    # Cut off on both sides alike, payoffs hide no mean: the more so, the less it may vary.
+    balance = 1.0 - abs(float(np.mean(x))) / float(np.mean(np.abs(x)))
+    return best, float(expit(odds - settings.doubt * balance))
 
 
 def _learn_spread(fitted: Array, residuals: Array) -> Spread:

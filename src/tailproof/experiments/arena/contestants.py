@@ -216,8 +216,8 @@ CONTESTANTS: dict[str, Contestant] = {
         Contestant(
             "student-t-gp",
             "Student-t GP",
-            "tp.Optimizer with StudentT(4.0): the mode under a Student-t likelihood of 4 degrees of "
-            "freedom, not learnt, in our model and search",
+            "tp.Optimizer with StudentT(4.0): the mode under a Student-t likelihood of 4 degrees "
+            "of freedom, not learnt, in our model and search",
             _ours(_taming("StudentT", DEGREES)),
             robust=True,
         ),

@@ -318,8 +318,8 @@ def _lead(plan: Plan) -> str:
         f"{plan.evaluations} evaluations a match; simple regret: best mean minus the mean at the "
         "final recommendation; cumulative regret: summed over the points played. Every contestant "
         "of a cell and seed meets the same function and the same noise. The unit is the function's "
-        "range: from a low value (5 % of the space lies below it, for the standard functions) to the "
-        "maximum; the trap's is that of its payoffs."
+        "range: from a low value (5 % of the space lies below it, for the standard functions) to "
+        "the maximum; the trap's is that of its payoffs."
     )
     if plan.family == "tune":
         text += " These are the problems for choosing constants, not those for measuring."
