@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 pytest.importorskip("optuna")
 
 from tailproof import demo
-from tailproof.cli import main
-from tailproof.tune import demo_program
+from tailproof.cli import main, parser
+from tailproof.tune import cli as tune_cli
+from tailproof.tune import demo_program, session
 from tailproof.tune.demo import SPACE
 
 SMALL = demo.Sizes(runs=12, rounds=20, trials=1, policies=("tgp", "gp"), workers=1)
@@ -37,6 +39,16 @@ def test_both_parts_leave_their_reports(made):
     assert (out / "reproduce/report.html").is_file()
     found = json.loads((out / "tune/result.json").read_text())
     assert found["payoffs"] == 12
+
+
+def test_the_command_to_go_on_names_the_same_study(made):
+    out, _ = made
+    study = json.loads((out / "tune/result.json").read_text())["study"]
+    env, seed, _, *rest = shlex.split(study["go_on"])
+    assert (env, seed) == ("env", f"{demo_program.SEED}=0")
+    request = tune_cli.request(parser().parse_args(rest))
+    assert session.prepare(request).study_name == study["name"]
+    assert (request.seed, request.trials, request.out) == (0, 12, out / "tune")
 
 
 def test_the_summary_shows_lucky_recommended_and_true(made):

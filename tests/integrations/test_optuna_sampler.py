@@ -147,11 +147,13 @@ def test_a_pickled_sampler_goes_on_alike():
     study = bowl_study(8)
     trial = study.ask()
     space = study.sampler.infer_relative_search_space(study, trial._cached_frozen_trial)
-    copy = pickle.loads(pickle.dumps(study.sampler))
     frozen = trial._cached_frozen_trial
-    assert copy.sample_relative(study, frozen, space) == study.sampler.sample_relative(
-        study, frozen, space
-    )
+    samplers = (study.sampler, pickle.loads(pickle.dumps(study.sampler)), a_sampler(seed=999))
+    points = []
+    for sampler in samplers:
+        frozen.system_attrs.clear()  # it has not been here before
+        points.append(sampler.sample_relative(study, frozen, space))
+    assert points[0] == points[1] != points[2]
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5, "a", True])
@@ -173,6 +175,17 @@ def test_running_trials_are_pending_points():
         points.append(trial.relative_params)
     pairs = [(a, b) for i, a in enumerate(points) for b in points[:i]]
     assert min(distance(a, b) for a, b in pairs) > 1e-3
+
+
+def test_a_running_trial_is_pending_where_it_was_enqueued():
+    study = bowl_study(10)
+    study.enqueue_trial({"x": 0.9, "y": 0.1})
+    study.ask()  # it has not stored its parameters yet, and was sent elsewhere
+    second = study.ask()
+    known = study.sampler._read(study)
+    model = known.model(SQUARE, True, 0, EARLY)
+    expected = model.optimizer.propose(second.number, pending=[{"x": 0.9, "y": 0.1}])
+    assert second.relative_params == expected
 
 
 def test_workers_that_choose_at_the_same_moment_choose_apart(monkeypatch):

@@ -2,11 +2,10 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("optuna")
 
 # The command line with nothing but `tune`, so that these tests need no other command.
 RUN = """
@@ -39,14 +38,19 @@ def shell(tmp_path):
     script.write_text(RUN, encoding="utf-8")
     started = []
 
-    def start(*arguments):
+    def start(*arguments, own_group=False, **variables):
         process = subprocess.Popen(
             [sys.executable, str(script), "tune", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")},
+            start_new_session=own_group,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src"),
+                **variables,
+            },
         )
         started.append(process)
         return process
@@ -56,6 +60,29 @@ def shell(tmp_path):
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def jumping_clock(monkeypatch, tmp_path):
+    """Return a file: each byte in it lets the clock of `process` jump ahead by 1000 s.
+
+    So a time limit is over when a program has come to where it waits, on every machine.
+    """
+    from tailproof.tune import process
+
+    path = tmp_path / "clock"
+    path.touch()
+    real = time.perf_counter
+
+    class Clock:
+        @staticmethod
+        def perf_counter():
+            return real() + 1000.0 * path.stat().st_size
+
+        sleep = staticmethod(time.sleep)
+
+    monkeypatch.setattr(process, "time", Clock)
+    return path
 
 
 @pytest.fixture

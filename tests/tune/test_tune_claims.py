@@ -2,7 +2,6 @@ import os
 import subprocess
 import sys
 
-import optuna
 import pytest
 
 from tailproof.parameters import Int
@@ -21,7 +20,10 @@ from tailproof.tune.claims import (
     counts,
     tally,
 )
-from tailproof.tune.study import Identity, distributions, file_url, open_storage, open_study
+from tailproof.tune.study import Identity, distributions, open_storage, open_study
+from tailproof.tune.urls import file_url
+
+optuna = pytest.importorskip("optuna", reason="`tailproof tune` keeps its trials in Optuna")
 
 SPACE = Space(n=Int(0, 1000))
 IDENTITY = Identity(("p", "{n}"), SPACE.state(), "last-line", True)
@@ -75,6 +77,37 @@ def test_what_is_given_back_runs_again_in_its_place(study):
     assert done(mine, mine.take())
     assert mine.look().finished == 2
     assert mine.take() is None
+
+
+def test_what_was_enqueued_out_of_range_runs_and_can_be_given_back(study):
+    study.enqueue_trial({"n": 5000})
+    mine = claims(study, 2)
+    first = mine.take()
+    assert first.params == {"n": 5000}
+    assert mine.give_back(first, {"kind": LOST, "reason": "interrupted"})
+    again = mine.take()
+    assert again.params == {"n": 5000}
+    assert done(mine, again)
+    assert mine.look().complete == 1
+
+
+def test_what_was_enqueued_without_sense_is_a_failed_trial(study):
+    study.enqueue_trial({"n": "many"})
+    mine = claims(study, 2)
+    assert mine.take() is None
+    assert (mine.look().failed, mine.look().running) == (1, 0)
+    assert "many" in study.trials[0].user_attrs["outcome"]["reason"]
+    assert mine.take() is not None
+
+
+def test_what_was_enqueued_survives_a_worker_that_dies_before_it_begins(study):
+    study.enqueue_trial({"n": 7})
+    trial = study.ask()  # nothing is stored of its setting
+    trial.set_user_attr(OWNER, dead())
+    mine = claims(study, 2)
+    assert mine.look().running == 0
+    again = mine.take()
+    assert (again.params, again.before) == ({"n": 7}, Before())
 
 
 def test_a_failure_counts(study):
@@ -162,7 +195,7 @@ def test_the_heart_beats_for_the_trial_at_hand():
 
     heart = Heart(beat, interval=0.02)
     heart.start(7)
-    assert enough.wait(10.0)
+    assert enough.wait(120.0)
     heart.rest()
     heart.close()
     assert beats[:2] == [(7, 1), (7, 2)]

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tailproof.tune import process
+from tailproof.tune.payoff import parse
 from tailproof.tune.process import Stop, excerpt, run
+from tailproof.tune.work import judge
 
 PARENT = """
 import os, signal, subprocess, sys, time
@@ -20,10 +22,12 @@ child.stdout.readline()
 open(sys.argv[1], "w").write(str(child.pid))
 print("started", flush=True)
 {rest}
+open(sys.argv[2], "a").write("x")
+{wait}
 """
 
 
-def gone(pid, within=5.0):
+def gone(pid, within=60.0):
     """Tell whether a process ends in time; one that only waits to be reaped has ended."""
     until = time.monotonic() + within
     while time.monotonic() < until:
@@ -37,39 +41,56 @@ def gone(pid, within=5.0):
     return False
 
 
-def quick(monkeypatch):
-    monkeypatch.setattr(process, "PATIENCE", 0.3)
+IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 
 
 @pytest.mark.parametrize(
-    ("rest", "timeout", "reason", "code"),
+    ("rest", "wait", "patience", "reason", "code"),
     [
-        ("time.sleep(60)", 1.0, "timeout", -signal.SIGTERM),
-        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", 1.0, "timeout", -9),
-        ("", None, "", 0),
+        ("", "time.sleep(600)", 60.0, "timeout", -signal.SIGTERM),
+        (IGNORE, "time.sleep(600)", 0.2, "timeout", -signal.SIGKILL),
+        ("", "", 60.0, "", 0),
     ],
     ids=["asked to end", "forced to end", "ends by itself"],
 )
-def test_nothing_of_a_run_outlives_it(program, tmp_path, monkeypatch, rest, timeout, reason, code):
-    quick(monkeypatch)
-    mark = tmp_path / "pid"
-    result = run([*program(PARENT.replace("{rest}", rest)), str(mark)], timeout=timeout)
+def test_nothing_of_a_run_outlives_it(
+    program, tmp_path, monkeypatch, jumping_clock, rest, wait, patience, reason, code
+):
+    monkeypatch.setattr(process, "PATIENCE", patience)
+    mark, clock = tmp_path / "pid", jumping_clock if wait else tmp_path / "no clock"
+    command = program(PARENT.replace("{rest}", rest).replace("{wait}", wait))
+    result = run([*command, str(mark), str(clock)], timeout=500.0)
     assert (result.reason, result.code, result.stdout) == (reason, code, b"started\n")
     assert gone(int(mark.read_text()))
 
 
 def test_a_run_is_stopped_on_wish(program, monkeypatch):
-    quick(monkeypatch)
+    monkeypatch.setattr(process, "PATIENCE", 60.0)
     wishes = iter([Stop.NO, Stop.YES])
     result = run(program("import time; time.sleep(60)"), stop=lambda: next(wishes, Stop.YES))
     assert result.reason == "interrupted"
     assert result.code == -signal.SIGTERM
 
 
-def test_insisting_leaves_no_time(program):
-    command = program("import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)")
-    wishes = iter([Stop.NO, Stop.NO, Stop.YES])
-    assert run(command, stop=lambda: next(wishes, Stop.AT_ONCE)).code in (-9, -15)
+def test_insisting_leaves_no_time(program, tmp_path, monkeypatch):
+    # Were it given the time, it would end by itself.
+    monkeypatch.setattr(process, "PATIENCE", 120.0)
+    ready = tmp_path / "ready"
+    command = program(
+        f"""
+        import signal, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        open({str(ready)!r}, "w")
+        time.sleep(30)
+        """
+    )
+    wishes = iter([Stop.YES])
+
+    def wish():
+        return next(wishes, Stop.AT_ONCE) if ready.exists() else Stop.NO
+
+    result = run(command, stop=wish)
+    assert (result.reason, result.code) == ("interrupted", -signal.SIGKILL)
 
 
 def test_endless_output_is_stopped(program, monkeypatch):
@@ -77,6 +98,18 @@ def test_endless_output_is_stopped(program, monkeypatch):
     result = run(program("while True: print('x' * 1000)"))
     assert result.reason == "too much output"
     assert len(result.stdout) == 10_000
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_too_much_output_fails_also_if_the_program_ends_by_itself(program, monkeypatch, stream):
+    monkeypatch.setattr(process, "LARGEST_OUTPUT", 10_000)
+    monkeypatch.setattr(process, "_LOOK", 600.0)  # its end is all that is seen
+    command = program(f"import sys; print('1\\n' * 5000 + '999', file=sys.{stream})")
+    result = run(command)
+    assert (result.reason, result.code) == ("too much output", 0)
+    assert judge(result, parse("last-line"), stream, None) == (None, "too much output")
+    just = program(f"import sys; sys.{stream}.write('1' * 10_000)", "just.py")
+    assert run(just).reason == ""
 
 
 def test_a_program_reads_nothing_and_sees_the_environment(program):
@@ -106,7 +139,7 @@ def test_a_program_that_cannot_start_is_a_result(tmp_path):
 def test_the_end_is_seen_without_help_of_the_kernel(program, monkeypatch):
     monkeypatch.delattr(os, "pidfd_open", raising=False)
     assert run(program("print(7)")).stdout == b"7\n"
-    assert run(program("import time; time.sleep(60)"), timeout=0.3).reason == "timeout"
+    assert run(program("import time; time.sleep(600)"), timeout=0.3).reason == "timeout"
 
 
 def test_excerpts_are_short_in_every_encoding():

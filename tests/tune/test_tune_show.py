@@ -5,7 +5,6 @@ import math
 import xml.etree.ElementTree as ET
 
 import numpy as np
-import optuna
 import pytest
 
 from tailproof.parameters import Choice, Fixed, Float, Int
@@ -18,6 +17,8 @@ from tailproof.tune.live import Live, setting
 from tailproof.tune.report import report, rows
 from tailproof.tune.study import distributions
 from tailproof.tune.work import Event
+
+optuna = pytest.importorskip("optuna", reason="`tailproof tune` keeps its trials in Optuna")
 
 
 class Terminal(io.StringIO):
@@ -68,11 +69,12 @@ def test_settings_fit_on_a_line():
     )
 
 
+ACT, SCRIPT = "$act_{x}$ <i>", "<script>alert(1)</script>"
 SPACE = Space(
     {
         "lr": Float(1e-4, 1e-1, log=True),
         "layers": Int(1, 6),
-        "$act_{x}$ <i>": Choice("relu", "<script>alert(1)</script>", "日本\n", True, 3),
+        ACT: Choice("relu", SCRIPT, "日本\n", True, 3),
         "k": Fixed("<b>"),
     }
 )
@@ -94,6 +96,8 @@ def study():
     rng = np.random.default_rng(0)
     space = distributions(SPACE)
     for i in range(40):
+        if i == 9:  # so that it stands among the failed
+            made.enqueue_trial({ACT: SCRIPT})
         trial = made.ask(space)
         mean = (math.log10(trial.params["lr"]) + 2.5) ** 2 + trial.params["layers"]
         if i % 10 == 9:
@@ -139,6 +143,7 @@ def test_the_report_escapes_everything(answer):
     for harmful in ("<script", "<i>", "<b>", "<x>", "<again>", "s<1>", "<title>alert", "a<b"):
         assert harmful not in page.replace("<title>tailproof", "")
     assert "x&lt;/pre&gt;y" in page
+    assert "&lt;script&gt;" in page
     assert page.count("<h2>") == 8
 
 

@@ -68,6 +68,7 @@ def test_options_that_look_alike_keep_apart():
         ("x = { float = [0, 1], log = 1 }", "true or false"),
         ("x = { float = ['a', 1] }", "parameter 'x'"),
         ("x = { float = [0, nan] }", "parameter 'x'"),
+        ("x = { float = [-1e308, 1e308] }", "parameter 'x': `high - low` must be finite"),
         ("x = { int = [0.5, 1] }", "parameter 'x'"),
         ("x = { choice = ['a'] }", "two or more"),
         ("x = { choice = ['a', 'a'] }", "are the same"),
@@ -97,6 +98,9 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, content, said):
         (["--choice", "x", "a"], "two or more options"),
         (["--fixed", "x"], "NAME VALUE"),
         (["--log"], "must follow"),
+        (["--choice", "x", "a", "\udcff"], "must be UTF-8, but got '.udcff'"),
+        (["--fixed", "x", "\udcff"], "must be UTF-8"),
+        (["--float", "x", "-1e308", "1e308"], "must be finite"),
         (["--float", "x", "0", "1", "--step"], "needs a value"),
     ],
 )
@@ -113,6 +117,7 @@ def test_a_parameter_cannot_be_defined_twice(tmp_path):
 
 
 def test_distributions_reach_every_value_of_the_space():
+    pytest.importorskip("optuna", reason="distributions are Optuna's")
     flags, _ = take_flags(
         [
             *("--float", "f", "0", "1", "--step", "0.3", "--int", "i", "1", "10", "--step", "4"),

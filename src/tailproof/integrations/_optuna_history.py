@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof._checks import LARGEST_PAYOFF
+from tailproof.integrations._optuna_space import Translation
+
+_ENQUEUED = "fixed_params"  # the attribute with what Optuna's `enqueue_trial` was given
 
 
 class History:
@@ -61,7 +65,7 @@ class History:
             self._taken.remove(trials[self._head].number)
             self._head += 1
         self.running = running
-        self._take(sorted((t for t in new if t.state == TrialState.COMPLETE), key=_completion))
+        self._take(by_completion(t for t in new if t.state == TrialState.COMPLETE))
 
     def _is_continued_by(self, trials: Sequence[FrozenTrial]) -> bool:
         """Whether these are later trials of the same study, not of another under its name."""
@@ -87,6 +91,24 @@ def is_payoff(trial: FrozenTrial) -> bool:
     """Whether the value of a complete trial can enter a mean: infinite ones cannot."""
     value = trial.values[0]
     return math.isfinite(value) and abs(value) <= LARGEST_PAYOFF
+
+
+def place(trial: FrozenTrial, translation: Translation) -> dict[str, Any] | None:
+    """Return where the payoff of a complete trial belongs in a model of this space.
+
+    None for what is left out: infinite values, and settings not wholly inside the space.
+    """
+    return translation.inward(trial.params) if is_payoff(trial) else None
+
+
+def setting_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the params a trial has, or will have as it was enqueued with them."""
+    return {**trial.system_attrs.get(_ENQUEUED, {}), **trial.params}
+
+
+def by_completion(complete: Iterable[FrozenTrial]) -> list[FrozenTrial]:
+    """Return complete trials in the order they were completed in."""
+    return sorted(complete, key=_completion)
 
 
 def _completion(trial: FrozenTrial) -> tuple[datetime, int]:

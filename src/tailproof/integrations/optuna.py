@@ -24,7 +24,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 from tailproof import _checks
-from tailproof.integrations._optuna_history import History
+from tailproof.integrations._optuna_history import History, place, setting_of
 from tailproof.integrations._optuna_overdue import release_overdue
 from tailproof.integrations._optuna_space import Distributions, Translation, modelled
 from tailproof.optimizer import Optimizer, Options, Recommended
@@ -196,7 +196,7 @@ class _Model:
     def take(self, payoffs: list[FrozenTrial]) -> None:
         for trial in payoffs[self._taken :]:
             self._taken += 1
-            params = self.translation.inward(trial.params)
+            params = place(trial, self.translation)
             if params is not None:
                 self.optimizer.add(params, trial.values[0])
 
@@ -215,7 +215,7 @@ class _Model:
     def _place(self, running: FrozenTrial) -> dict[str, Any] | None:
         """Return where a running trial is, as far as it has said so."""
         said = self.translation.read(running.system_attrs.get(PROPOSAL, {}))
-        return self.translation.inward({**said, **running.params})
+        return self.translation.inward({**said, **setting_of(running)})
 
 
 def recommend(

@@ -14,7 +14,7 @@ from tailproof.parameters import Fixed, Float, Int
 from tailproof.search_space import Space
 from tailproof.tails import Diagnosis, diagnose
 from tailproof.tune.claims import counts
-from tailproof.tune.study import constants
+from tailproof.tune.study import constants, in_space, modelled
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -55,11 +55,16 @@ class Answer:
     trials : list of FrozenTrial
         Those that count, by number.
     params : list of dict
-        Settings of the complete trials, in their order of completion, constants included.
+        Settings of the complete trials that the means are made of, in their order of completion,
+        constants included.
     values, tamed : (n,)
         Their payoffs, and which of them were tamed.
     numbers : (n,) int
         Their trial numbers.
+    failed_params : list of dict
+        Settings of the failed trials that lie in the space.
+    left_out : int
+        Complete trials that are in no mean: of infinite value, or not inside the space.
     recommended : Recommended
     lucky : Estimate
         The robust mean of the setting with the luckiest payoff.
@@ -77,6 +82,8 @@ class Answer:
     values: Array
     tamed: NDArray[np.bool_]
     numbers: NDArray[np.int64]
+    failed_params: list[dict[str, Any]]
+    left_out: int
     recommended: Recommended
     lucky: Estimate
     course: list[tuple[int, Recommended]]
@@ -86,7 +93,11 @@ class Answer:
     @property
     def failed(self) -> list[FrozenTrial]:
         """Trials without a payoff."""
-        return [one for one in self.trials if one.state.name in ("FAIL", "PRUNED")]
+        return _failed(self.trials)
+
+
+def _failed(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    return [one for one in trials if one.state.name in ("FAIL", "PRUNED")]
 
 
 def conclude(
@@ -99,13 +110,9 @@ def conclude(
 ) -> Answer | None:
     """Return what the trials of a study say; None if there is no payoff."""
     kept = [one for one in trials if counts(one)]
-    complete = sorted(
-        (one for one in kept if one.state.name == "COMPLETE"),
-        key=lambda one: (one.datetime_complete, one.number),
-    )
     fixed = constants(space)
     told = []
-    for one in complete:
+    for one in modelled(kept, space):
         whole = {**fixed, **one.params}
         told.append((one, {name: whole[name] for name in space.names}))
     if not told:
@@ -128,6 +135,8 @@ def conclude(
         values=values,
         tamed=opt.tamed,
         numbers=np.array([one.number for one, _ in told]),
+        failed_params=[one.params for one in in_space(_failed(kept), space)],
+        left_out=sum(one.state.name == "COMPLETE" for one in kept) - len(told),
         recommended=recommended,
         lucky=opt.predict([recommended.lucky_params], level=level),
         course=course,

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tailproof.tune.alive import GRACE, Watch, signature
-from tailproof.tune.study import load_optuna
+from tailproof.tune.study import load_optuna, setting_of
 
 if TYPE_CHECKING:
     import optuna
@@ -140,10 +140,20 @@ class Claims:
         return tally(self._study.get_trials(deepcopy=False) if lost else trials)
 
     def take(self) -> Claim | None:
-        """Return a trial to run; None if another one came first to the last place."""
-        trial = self._study.ask(self._space)
+        """Return a trial to run; None if another one came first to the last place.
+
+        Likewise None if the trial was enqueued with values that are none of their parameters: it
+        has failed.
+        """
+        trial = self._study.ask()
         if trial.number >= self._budget and not self._in_budget(trial.number):
             self.finish(trial, {"kind": SURPLUS, "reason": "all places were taken"})
+            return None
+        try:
+            for name, one in self._space.items():
+                trial._suggest(name, one)  # as `ask` does, which would not say whose error it is
+        except ValueError as error:
+            self.finish(trial, {"kind": FAILED, "reason": f"enqueued with no setting: {error}"})
             return None
         trial.set_user_attr(OWNER, self._owner)
         return Claim(trial, trial.params, Before.of(trial))
@@ -182,20 +192,14 @@ class Claims:
         return True
 
     def _put_back(self, params: Mapping[str, Any], before: Before) -> None:
-        self._study.add_trial(
-            self._optuna.trial.create_trial(
-                state=self._optuna.trial.TrialState.WAITING,
-                params=dict(params),
-                distributions=self._space,
-                user_attrs={BEFORE: asdict(before)},
-            )
-        )
+        # Enqueued, not added: it may have been enqueued out of range in the first place.
+        self._study.enqueue_trial(dict(params), user_attrs={BEFORE: asdict(before)})
 
     def _free(self, trial: FrozenTrial) -> None:
         """End a lost trial, and put its setting back unless it keeps killing its workers."""
-        before = Before.of(trial)
-        before = replace(before, losses=before.losses + 1)
         ran = trial.params.keys() == self._space.keys()
+        before = Before.of(trial)
+        before = replace(before, losses=before.losses + ran)
         deadly = ran and before.losses > MOST_LOSSES
         outcome = {"kind": FAILED if deadly else LOST, "reason": "its worker died"}
         try:
@@ -203,5 +207,6 @@ class Claims:
             self._end(trial._trial_id, None)
         except self._optuna.exceptions.UpdateFinishedTrialError:
             return
-        if ran and not deadly:
-            self._put_back(trial.params, before)
+        setting = setting_of(trial)
+        if not deadly and setting.keys() == self._space.keys():
+            self._put_back(setting, before)

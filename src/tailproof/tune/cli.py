@@ -7,7 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from tailproof.tune.session import Request
 
 _STORAGE = "TAILPROOF_STORAGE"
 _USAGE = """\
@@ -47,11 +50,14 @@ class _Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         from tailproof.tune.space_file import take_flags
+        from tailproof.tune.template import check_text
 
         given = list(sys.argv[1:] if args is None else args)
         split = given.index("--") if "--" in given else len(given)
         own, command = given[:split], given[split + 1 :]
         try:
+            for one in given:
+                check_text(one)
             entries, rest = take_flags(own, self._option_string_actions)
         except ValueError as error:
             self.error(str(error))
@@ -63,7 +69,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong on one line."""
-        self.exit(2, f"{self.prog}: {message}\n")
+        from tailproof.tune.urls import without_secrets
+
+        self.exit(2, f"{self.prog}: {without_secrets(message)}\n")
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -158,21 +166,25 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     try:
-        return _run(arguments)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"tailproof tune: {_first_line(error)}", file=sys.stderr)
-        return 2
-    except Exception as error:
-        from tailproof.tune.study import reason
+        from tailproof.tune import session
 
-        if type(error).__module__.partition(".")[0] not in ("optuna", "sqlalchemy", "builtins"):
-            raise
-        print(f"tailproof tune: {reason(error)}", file=sys.stderr)
-        return 1
+        try:
+            return _run(arguments)
+        except Exception as error:  # before anything ran; what comes later, the session says
+            if not session.is_expected(error):
+                raise
+            print(f"tailproof tune: {_said(error, arguments.storage)}", file=sys.stderr)
+            return 2
+    except KeyboardInterrupt:
+        print("tailproof tune: interrupted.", file=sys.stderr)
+        return 130
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _said(error: Exception, url: str | None) -> str:
+    from tailproof.tune.study import reason
+    from tailproof.tune.urls import without_secrets
+
+    return without_secrets(reason(error), url)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -180,29 +192,34 @@ def _run(arguments: argparse.Namespace) -> int:
         from tailproof.tune import dashboard
 
         return dashboard.serve(arguments.storage, arguments.out, arguments.port)
+    from tailproof.tune import session
+
+    return session.run(request(arguments))
+
+
+def request(arguments: argparse.Namespace) -> Request:
+    """Return what the command line asks for."""
     from tailproof.tune import session, space_file
 
     if not (arguments.minimize or arguments.maximize):
         raise ValueError("give --minimize or --maximize.")
-    return session.run(
-        session.Request(
-            command=tuple(arguments.program),
-            space=space_file.build(arguments.space, arguments.entries),
-            minimize=arguments.minimize,
-            trials=arguments.trials,
-            value=arguments.value,
-            stream=arguments.read,
-            timeout=arguments.timeout,
-            workers=arguments.workers,
-            retry=arguments.retry,
-            max_failures=arguments.max_failures,
-            seed=arguments.seed,
-            level=arguments.level,
-            storage=arguments.storage,
-            study_name=arguments.study_name,
-            out=arguments.out,
-            keep_output=arguments.keep_output,
-            quiet=arguments.quiet,
-            arguments=tuple(arguments.given),
-        )
+    return session.Request(
+        command=tuple(arguments.program),
+        space=space_file.build(arguments.space, arguments.entries),
+        minimize=arguments.minimize,
+        trials=arguments.trials,
+        value=arguments.value,
+        stream=arguments.read,
+        timeout=arguments.timeout,
+        workers=arguments.workers,
+        retry=arguments.retry,
+        max_failures=arguments.max_failures,
+        seed=arguments.seed,
+        level=arguments.level,
+        storage=arguments.storage,
+        study_name=arguments.study_name,
+        out=arguments.out,
+        keep_output=arguments.keep_output,
+        quiet=arguments.quiet,
+        arguments=tuple(arguments.given),
     )

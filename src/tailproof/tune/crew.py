@@ -7,14 +7,19 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from tailproof.tune.optional import need
-from tailproof.tune.process import Stop, end_group
+from tailproof.tune.process import Stop, end_group, never
+from tailproof.tune.study import reason
+from tailproof.tune.urls import without_secrets
 from tailproof.tune.work import End, Event, Job, Worker
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 _DEATHS = 3  # a worker's place is filled again this often
 
 
@@ -26,29 +31,39 @@ def one_thread() -> Any:
     return need("threadpoolctl", "tune").threadpool_limits(1)
 
 
-@dataclass(frozen=True)
 class Interrupt:
-    """Turns signals into the wish to stop: the first asks, the second insists."""
+    """Turns signals into the wish to stop: the first asks, the second insists.
 
-    levels: list[Stop]
+    Once the programs have ended, what is known is written in spite of both; a third one gives
+    that up, too.
+    """
+
+    def __init__(self) -> None:
+        self._level = Stop.NO
+        self._ended = False
 
     def __call__(self) -> Stop:
         """Return the wish."""
-        return self.levels[-1]
+        return self._level
+
+    def programs_have_ended(self) -> None:
+        """Let a third signal raise KeyboardInterrupt from now on."""
+        self._ended = True
+
+    def heard(self, *_: object) -> None:
+        """Take a signal."""
+        if self._ended and self._level is Stop.AT_ONCE:
+            raise KeyboardInterrupt
+        self._level = Stop(min(self._level + 1, Stop.AT_ONCE))
 
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[Interrupt]:
-    """Catch SIGINT, SIGTERM and SIGHUP while trials run."""
-    wish = Interrupt([Stop.NO])
-
-    def raise_level(*_: object) -> None:
-        wish.levels.append(Stop(min(wish.levels[-1] + 1, Stop.AT_ONCE)))
-
-    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    """Catch SIGINT, SIGTERM and SIGHUP while trials run and their results are written."""
+    wish = Interrupt()
     # What is ignored stays ignored: under nohup, or in the background of a script.
-    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, raise_level) for number in heard}
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, wish.heard) for number in heard}
     try:
         yield wish
     finally:
@@ -56,7 +71,9 @@ def interrupts() -> Iterator[Interrupt]:
             signal.signal(number, handler)
 
 
-def work(job: Job, workers: int, show: Callable[[Event], None], tick: Callable[[], None]) -> End:
+def work(
+    job: Job, workers: int, show: Callable[[Event], None], stop: Callable[[], Stop] = never
+) -> End:
     """Let `workers` work on a study; return why they stopped.
 
     Parameters
@@ -65,18 +82,27 @@ def work(job: Job, workers: int, show: Callable[[Event], None], tick: Callable[[
     workers : int
     show : callable
         Told what happens.
-    tick : callable
-        Called about five times a second in between.
+    stop : callable
+        Asked about five times a second whether to stop.
     """
-    with interrupts() as wish:
+    if workers == 1:
+        return Worker(job, show, stop).run()
+    return _Crew(job, workers, show).run(stop)
 
-        def stop() -> Stop:
-            tick()
-            return wish()
 
-        if workers == 1:
-            return Worker(job, show, stop).run()
-        return _Crew(job, workers, show).run(stop)
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Hold signals back; a process started meanwhile holds them back, too, until it lets go.
+
+    A terminal sends Ctrl-C to all. A worker that has not come to its own code yet would die of it
+    with a traceback.
+    """
+    resource_tracker.ensure_running()  # else started with the first worker, and lets signals go
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass
@@ -99,7 +125,8 @@ class _Crew:
     def _hire(self) -> _Member:
         mine, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(self._job, theirs), daemon=False)
-        process.start()
+        with _signals_wait():
+            process.start()
         theirs.close()
         return _Member(process, mine)
 
@@ -148,6 +175,7 @@ class _Crew:
             end_group(member.group)
         self._deaths += 1
         if self._trouble or told is not Stop.NO:
+            ends.append(End.INTERRUPTED)  # it cannot say so itself
             return
         if self._deaths > self._most_deaths:
             self._trouble = (
@@ -160,13 +188,17 @@ class _Crew:
 
 def _serve(job: Job, connection: Connection) -> None:
     """Work in a process of its own; an end of the connection is an order to stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the crew decides
     levels = [Stop.NO]
 
     def ask_to_stop(*_: object) -> None:
         levels.append(max(levels[-1], Stop.YES))
 
-    signal.signal(signal.SIGTERM, ask_to_stop)
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            # A terminal sends the others to all; the crew decides. They are not ignored, which
+            # the programs would inherit.
+            signal.signal(number, ask_to_stop if number == signal.SIGTERM else _let_pass)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
     def stop() -> Stop:
         try:
@@ -184,6 +216,8 @@ def _serve(job: Job, connection: Connection) -> None:
         with one_thread():
             send(Worker(job, send, stop).run())
     except Exception as error:  # said once, by the crew
-        from tailproof.tune.study import reason
+        send(f"{type(error).__name__}: {without_secrets(reason(error), job.url)}")
 
-        send(f"{type(error).__name__}: {reason(error)}")
+
+def _let_pass(*_: object) -> None:
+    pass

@@ -42,6 +42,7 @@ def main(out: Path, trials: int = 200, seed: int = 0) -> int:
                 *("--int", "threads", "1", "64", "--log", "--float", "batch", "0", "1"),
                 *("--choice", "cache", *demo_program.CACHES, "--", *COMMAND),
             ),
+            variables=((demo_program.SEED, os.environ[demo_program.SEED]),),
         ),
         truth=demo_program.truth,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tailproof.tune.answer import Answer
 from tailproof.tune.claims import OUTCOME
+from tailproof.tune.study import constants, setting_of
 from tailproof.tune.template import text
 
 if TYPE_CHECKING:
@@ -47,12 +49,12 @@ def write_csv(answer: Answer, path: Path) -> None:
     """Write one line a trial, ordered by number."""
     tamed = dict(zip(answer.numbers.tolist(), answer.tamed.tolist(), strict=True))
     names = list(answer.space.names)
-    fixed = answer.recommended.params
+    fixed = constants(answer.space)
     with whole(path) as file:
         writer = csv.writer(file)
         writer.writerow(["trial", "state", "payoff", "tamed", "seconds", "reason", *names])
         for one in answer.trials:
-            noted = outcome(one)
+            noted, own = outcome(one), {**fixed, **setting_of(one)}
             writer.writerow(
                 [
                     one.number,
@@ -61,7 +63,7 @@ def write_csv(answer: Answer, path: Path) -> None:
                     "" if one.number not in tamed else str(tamed[one.number]).lower(),
                     noted.get("seconds", ""),
                     noted.get("reason", ""),
-                    *(text(one.params.get(name, fixed[name])) for name in names),
+                    *(text(own[name]) if name in own else "" for name in names),
                 ]
             )
 
@@ -98,6 +100,7 @@ def summary(answer: Answer, about: Mapping[str, Any], truth: Truth | None = None
         "payoffs": best.payoffs,
         "tamed": best.tamed,
         "failed": len(answer.failed),
+        "left_out": answer.left_out,
         "tails": best.tails,
         "trials": [_trial(one) for one in answer.trials],
     }
@@ -112,7 +115,7 @@ def _trial(one: FrozenTrial) -> dict[str, Any]:
     return {
         "number": one.number,
         "state": one.state.name.lower(),
-        "params": one.params,
+        "params": setting_of(one),
         "payoff": one.value,
         "seconds": noted.get("seconds"),
         "reason": noted.get("reason"),
@@ -122,4 +125,13 @@ def _trial(one: FrozenTrial) -> dict[str, Any]:
 def write_json(result: Mapping[str, Any], path: Path) -> None:
     """Write a summary."""
     with whole(path) as file:
-        file.write(json.dumps(result, indent=1) + "\n")
+        file.write(json.dumps(_plain(result), indent=1, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with infinities and NaN as text: JSON has no such numbers."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -55,7 +55,6 @@ class Live:
         self._began = self._shown_at = clock()
         self._height = 0
         self._rows: deque[Event] = deque(maxlen=_ROWS)
-        self._ended: set[int] = set()
         self._running: dict[int, float] = {}
         self._best: Event | None = None
 

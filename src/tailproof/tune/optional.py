@@ -14,5 +14,6 @@ def need(module: str, extra: str) -> Any:
         if error.name != module:
             raise
         raise ImportError(
-            f"this needs {module.replace('_', '-')}: pip install 'tailproof[{extra}]'."
+            f"this needs {module.replace('_', '-')}: pip install '.[{extra}]' in a clone of "
+            "tailproof."
         ) from None

@@ -108,14 +108,14 @@ def convergence(answer: Answer) -> bytes:
     return _svg(draw, 10.5, 4.2)
 
 
-def _panels(answer: Answer, names: Sequence[str], one: Callable[[Any, str, bool], None]) -> bytes:
+def _panels(answer: Answer, names: Sequence[str], one: Callable[[Any, str], None]) -> bytes:
     columns = min(_COLUMNS, len(names))
     rows = math.ceil(len(names) / columns)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
-        for i, (ax, name) in enumerate(zip(axes, names, strict=False)):
-            one(ax, name, i == 0)
+        for ax, name in zip(axes, names, strict=False):
+            one(ax, name)
             _axis(ax, answer, name)
         for ax in axes[len(names) :]:
             ax.set_axis_off()
@@ -172,10 +172,9 @@ def by_setting(answer: Answer) -> bytes:
     window = _window(answer)
     jitter = np.random.default_rng(0)
 
-    def one(ax: Any, name: str, _: bool) -> None:
+    def one(ax: Any, name: str) -> None:
         x = _places(answer, name, [params[name] for params in answer.params])
-        failed = [trial.params[name] for trial in answer.failed if name in trial.params]
-        at = _places(answer, name, failed)
+        at = _places(answer, name, [params[name] for params in answer.failed_params])
         if hasattr(answer.space.parameters[name], "options"):
             x = x + jitter.uniform(-0.25, 0.25, len(x))
             at = at + jitter.uniform(-0.25, 0.25, len(at))
@@ -195,7 +194,7 @@ def slices(answer: Answer) -> bytes:
     """Return the robust mean along each parameter, through the recommended setting."""
     found = {one.name: one for one in answer.slices}
 
-    def one(ax: Any, name: str, first: bool) -> None:
+    def one(ax: Any, name: str) -> None:
         _slice(ax, answer, found[name])
         best = answer.recommended
         x = _places(answer, name, [best.params[name]])

@@ -20,7 +20,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import IO
 
-LARGEST_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more is stopped
+LARGEST_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more has failed
+TOO_MUCH = "too much output"
 PATIENCE = 5.0  # seconds from SIGTERM to SIGKILL
 _LOOK = 0.2  # seconds between looks at the clock, the output and the wish to stop
 
@@ -112,7 +113,10 @@ def run(
             # Until it is waited for, the ended program keeps the group's number from being reused.
             _signal(process.pid, signal.SIGKILL)
             code = process.wait()
-        return Result(code, seconds, reason, _content(out), _content(err))
+        said, errors = _content(out), _content(err)
+        if not reason and max(len(said), len(errors)) > LARGEST_OUTPUT:
+            reason = TOO_MUCH  # it ended between two looks: a cut output holds no payoff
+        return Result(code, seconds, reason, said[:LARGEST_OUTPUT], errors[:LARGEST_OUTPUT])
 
 
 def _watch(
@@ -135,7 +139,7 @@ def _watch(
             elif time.perf_counter() >= deadline:
                 reason = "timeout"
             elif any(os.fstat(one.fileno()).st_size > LARGEST_OUTPUT for one in outputs):
-                reason = "too much output"
+                reason = TOO_MUCH
             else:
                 continue
             _end(pid, ended, stop)
@@ -198,7 +202,7 @@ def _output(folder: Path | None, name: str) -> IO[bytes]:
 
 def _content(output: IO[bytes]) -> bytes:
     output.seek(0)
-    return output.read(LARGEST_OUTPUT)
+    return output.read(LARGEST_OUTPUT + 1)  # one more says that there is more
 
 
 def excerpt(output: bytes, limit: int) -> str:

@@ -74,14 +74,21 @@ def report(answer: Answer, about: Mapping[str, Any], truth: Truth | None = None)
     )
 
 
+def said_of(answer: Answer) -> str:
+    """Return how many trials there are of each kind."""
+    words = f"{len(answer.values):,} payoffs, {len(answer.failed):,} failed trials"
+    if answer.left_out:
+        words += f", {answer.left_out:,} left out (outside the space, or of infinite value)"
+    return words
+
+
 def _lead(answer: Answer, about: Mapping[str, Any]) -> str:
-    failed = len(answer.failed)
-    words = f"{len(answer.values):,} payoffs" + (f", {failed:,} failed trials" if failed else "")
     return (
         f"<h1>Tuning {escape(about['title'])}</h1>\n"
-        f'<p class="lead">{escape(words)}; the mean payoff ({escape(about["value"])}) is to be '
-        f"{escape(about['direction'])}d.<br>Study {escape(about['name'])} in "
-        f"{escape(about['storage'])}.</p>\n<pre>{escape(about['command'])}</pre>"
+        f'<p class="lead">{escape(said_of(answer))}; the mean payoff '
+        f"({escape(about['value'])}) is to be {escape(about['direction'])}d.<br>"
+        f"Study {escape(about['name'])} in {escape(about['storage'])}.</p>\n"
+        f"<pre>{escape(about['command'])}</pre>"
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tailproof.tails.picture import figure_class
 from tailproof.tune import payoff, template
 from tailproof.tune.answer import Answer, conclude
 from tailproof.tune.claims import tally
-from tailproof.tune.crew import one_thread, work
+from tailproof.tune.crew import Interrupt, interrupts, one_thread, work
 from tailproof.tune.export import (
     CSV_NAME,
     JSON_NAME,
@@ -30,8 +31,10 @@ from tailproof.tune.export import (
     write_json,
 )
 from tailproof.tune.live import Live, one_line
-from tailproof.tune.report import REPORT_NAME, report, rows, tails
-from tailproof.tune.study import Identity, file_url, masked, open_storage, open_study
+from tailproof.tune.process import Stop
+from tailproof.tune.report import REPORT_NAME, report, rows, said_of, tails
+from tailproof.tune.study import Identity, open_storage, open_study, reason
+from tailproof.tune.urls import file_url, masked, without_secrets
 from tailproof.tune.work import End, Job
 
 STUDY_FILE = "study.db"
@@ -69,6 +72,8 @@ class Request:
     keep_output, quiet : bool
     arguments : tuple of str
         The command line, to be given again.
+    variables : tuple of (str, str)
+        Environment variables to be set again with it.
     """
 
     command: tuple[str, ...]
@@ -88,11 +93,12 @@ class Request:
     out: Path = Path("tailproof-tune")
     keep_output: bool = False
     quiet: bool = False
-    arguments: tuple[str, ...] = field(default=())
+    arguments: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 def run(request: Request, truth: Truth | None = None) -> int:
-    """Tune, and return the exit code: 0 complete, 1 the command is broken, 130 interrupted.
+    """Tune, and return the exit code: 0 complete, 1 failed after it had begun, 130 interrupted.
 
     Parameters
     ----------
@@ -106,15 +112,39 @@ def run(request: Request, truth: Truth | None = None) -> int:
         If something is wrong with the request: before anything runs.
     """
     with one_thread():
-        return _run(request, truth)
+        job = prepare(request)
+        try:
+            with interrupts() as wish:
+                return _run(job, request, truth, wish)
+        except KeyboardInterrupt:
+            print("tailproof tune: interrupted; nothing more is written.", file=sys.stderr)
+            return _EXIT[End.INTERRUPTED]
+        except Exception as error:
+            if not is_expected(error):
+                raise
+            said = without_secrets(reason(error), job.url)
+            print(f"tailproof tune: {one_line(said)}", file=sys.stderr)
+            return 1
 
 
-def _run(request: Request, truth: Truth | None) -> int:
-    job = prepare(request)
+def is_expected(error: Exception) -> bool:
+    """Return whether an error is one of the world, to be said in a line, and not one of ours."""
+    whose = type(error).__module__.partition(".")[0]
+    known = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
+    return isinstance(error, known) or whose in ("optuna", "sqlalchemy")
+
+
+def _run(job: Job, request: Request, truth: Truth | None, wish: Interrupt) -> int:
     begin = time.monotonic()
     with Live(request.trials, request.minimize, quiet=request.quiet) as live:
-        end = work(job, request.workers, live.event, live.tick)
-    _say_end(end, job, request)
+
+        def stop() -> Stop:
+            live.tick()
+            return wish()
+
+        end = work(job, request.workers, live.event, stop)
+    wish.programs_have_ended()
+    _say_end(end, job)
     answer = _conclude(job, request)
     if answer is None:
         print("There is no payoff yet: nothing can be recommended.")
@@ -142,7 +172,9 @@ def prepare(request: Request) -> Job:
     command = template.parse(request.command, request.space.names)
     _find(command.program)
     _check_folder(request.out)
-    identity = Identity(request.command, request.space.state(), str(value), request.minimize)
+    identity = Identity(
+        request.command, request.space.state(), str(value), request.minimize, request.stream
+    )
     url = request.storage or file_url(request.out / STUDY_FILE)
     name = request.study_name or identity.name()
     storage = open_storage(url)
@@ -216,7 +248,7 @@ def _say_last_failure(trials: list[Any]) -> None:
         print(f"  | {one_line(line)}", file=sys.stderr)
 
 
-def _say_end(end: End, job: Job, request: Request) -> None:
+def _say_end(end: End, job: Job) -> None:
     if end is End.INTERRUPTED:
         print("tailproof tune: interrupted; the same command goes on.", file=sys.stderr)
     elif end is End.BROKEN:
@@ -244,7 +276,8 @@ def _go_on(request: Request) -> str:
     """Return the command line that goes on, without secrets."""
     url = request.storage
     shown = [one.replace(url, masked(url)) if url else one for one in request.arguments]
-    return shlex.join(["tailproof", "tune", *shown])
+    variables = [f"{name}={value}" for name, value in request.variables]
+    return shlex.join([*(["env", *variables] if variables else []), "tailproof", "tune", *shown])
 
 
 def _write(answer: Answer, job: Job, request: Request, truth: Truth | None) -> None:
@@ -258,11 +291,7 @@ def _write(answer: Answer, job: Job, request: Request, truth: Truth | None) -> N
 
 def words(answer: Answer, truth: Truth | None, seconds: float) -> str:
     """Return the answer as text."""
-    failed = len(answer.failed)
-    lines = [
-        f"{len(answer.values)} payoffs, {failed} failed trials; this session took {seconds:.1f} s.",
-        "",
-    ]
+    lines = [f"{said_of(answer)}; this session took {seconds:.1f} s.", ""]
     table = rows(answer, truth)
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     for row in table:

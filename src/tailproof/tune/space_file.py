@@ -20,7 +20,7 @@ from typing import Any
 
 from tailproof.parameters import Choice, Fixed, Float, Int
 from tailproof.search_space import Space
-from tailproof.tune.template import text
+from tailproof.tune.template import check_text, text
 
 FLAGS = ("--float", "--int", "--choice", "--fixed")
 MODIFIERS = ("--log", "--step")
@@ -195,7 +195,12 @@ def _log(entry: Entry) -> bool:
 
 def _float(entry: Entry) -> Float:
     low, high = _ends(entry, "float")
-    return Float(low, high, log=_log(entry), step=entry.get("step"))
+    made = Float(low, high, log=_log(entry), step=entry.get("step"))
+    if not math.isfinite(made.high - made.low):  # Optuna draws from the difference
+        raise ValueError(
+            f"`high - low` must be finite, but got low={made.low!r}, high={made.high!r}."
+        )
+    return made
 
 
 def _int(entry: Entry) -> Int:
@@ -227,8 +232,8 @@ def _argument(value: Any) -> None:
         raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"a value must be finite, but got {value!r}.")
-    if isinstance(value, str) and "\0" in value:
-        raise ValueError(f"an argument cannot hold the character NUL, but got {value!r}.")
+    if isinstance(value, str):
+        check_text(value)
 
 
 _MAKERS: dict[str, tuple[Callable[[Entry], Float | Int | Choice | Fixed], tuple[str, ...]]] = {

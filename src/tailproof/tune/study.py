@@ -8,7 +8,7 @@ import json
 import sqlite3
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 from tailproof.parameters import Choice, Fixed, Float, Int
 from tailproof.search_space import Space
 from tailproof.tune.optional import need
+from tailproof.tune.urls import masked, parsed, without_secrets
 
 if TYPE_CHECKING:
     import optuna
     from optuna.distributions import BaseDistribution
     from optuna.storages import RDBStorage
+    from optuna.trial import FrozenTrial
 
 _IDENTITY = "tailproof tune"  # the study attribute that says what is tuned
 _LOCK_TIMEOUT = 60.0  # seconds a writer waits for SQLite's lock
 _CONNECT_TIMEOUT = 10  # seconds
 _TABLES_PAUSES = (0.2, 0.5, 1.0)  # seconds
-_SECRET = ("pass", "pwd", "secret", "token")
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,25 @@ class Identity:
     value : str
         Where the payoff is found.
     minimize : bool
+    stream : {"stdout", "stderr"}
+        Where the payoff is read.
     """
 
     command: tuple[str, ...]
     space: Mapping[str, Any]
     value: str
     minimize: bool
+    stream: str = "stdout"
 
     def record(self) -> dict[str, Any]:
-        """Return it as the study keeps it."""
+        """Return it as the study keeps it; the order of the parameters is no part of it."""
+        space = json.loads(json.dumps(self.space))
+        space["parameters"].sort(key=lambda one: one["name"])
         return {
             "command": list(self.command),
-            "space": json.loads(json.dumps(self.space)),
+            "space": space,
             "value": self.value,
+            "read": self.stream,
             "direction": "minimize" if self.minimize else "maximize",
         }
 
@@ -70,6 +77,8 @@ def load_optuna() -> Any:
     optuna = need("optuna", "tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    # What was enqueued out of range runs as it is, and is left out of the model.
+    warnings.filterwarnings("ignore", message="Fixed parameter .* is out of range")
     return optuna
 
 
@@ -95,62 +104,39 @@ def constants(space: Space) -> dict[str, Any]:
     return {name: one.constant for name, one in space.parameters.items() if isinstance(one, Fixed)}
 
 
+def modelled(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
+    """Return the complete trials that the sampler learns from, in the order it does so.
+
+    Others were added or enqueued out of the space, or have an infinite value.
+    """
+    from tailproof.integrations._optuna_history import by_completion, place
+    from tailproof.integrations._optuna_space import Translation
+
+    inside = Translation(distributions(space))
+    complete = (one for one in trials if one.state.name == "COMPLETE")
+    return [one for one in by_completion(complete) if place(one, inside) is not None]
+
+
+def setting_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the setting a trial has, or was enqueued with; it may be less than a whole one."""
+    from tailproof.integrations import _optuna_history
+
+    return _optuna_history.setting_of(trial)
+
+
+def in_space(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
+    """Return the trials whose setting is whole and inside the space."""
+    from tailproof.integrations._optuna_space import Translation
+
+    inside = Translation(distributions(space))
+    return [one for one in trials if inside.inward(one.params) is not None]
+
+
 def make_sampler(seed: int | None) -> optuna.samplers.BaseSampler:
     """Return the sampler of new trials."""
     from tailproof.integrations.optuna import TailproofSampler
 
     return TailproofSampler(seed=seed)
-
-
-def file_url(path: Path) -> str:
-    """Return the URL of a SQLite file."""
-    sqlalchemy = need("sqlalchemy", "tune")
-    database = str(path.absolute())
-    made = sqlalchemy.engine.URL.create("sqlite", database=database)
-    url = str(made.render_as_string(hide_password=False))
-    if sqlalchemy.engine.make_url(url).database != database:  # older releases quote nothing
-        raise ValueError(f"the path of the study must hold no `?` and `%`, but got {path}.")
-    return url.replace("{", "{{").replace("}", "}}")
-
-
-def masked(url: str) -> str:
-    """Return a storage URL without its secrets.
-
-    Examples
-    --------
-    >>> masked("postgresql://me:hush@host/db?sslpassword=hush")
-    'postgresql://me:***@host/db?sslpassword=***'
-    """
-    parsed = _parsed(url)
-    if parsed is None:
-        scheme, colon, _ = url.partition("://")
-        return f"{scheme}://..." if colon else "given"
-    secret = {key: "***" for key in parsed.query if any(word in key.lower() for word in _SECRET)}
-    shown = parsed.update_query_dict(secret).render_as_string(hide_password=True)
-    return shown.replace("%2A%2A%2A", "***")
-
-
-def _parsed(url: str) -> Any:
-    try:
-        import sqlalchemy
-    except ModuleNotFoundError:
-        return None
-    try:
-        # Optuna reads a URL as a format string, where plain braces are doubled.
-        return sqlalchemy.engine.make_url(url.replace("{{", "{").replace("}}", "}"))
-    except (sqlalchemy.exc.ArgumentError, ValueError):
-        return None
-
-
-def _without_secrets(said: str, url: str) -> str:
-    parsed = _parsed(url)
-    if parsed is None:
-        return said.replace(url, masked(url))
-    secrets = [parsed.password, *(value for key, value in parsed.query.items())]
-    for secret in secrets:
-        if isinstance(secret, str) and len(secret) > 2:
-            said = said.replace(secret, "***")
-    return said
 
 
 def open_storage(url: str) -> RDBStorage:
@@ -179,18 +165,18 @@ def open_storage(url: str) -> RDBStorage:
         errors.SQLAlchemyError,
         optuna.exceptions.OptunaError,
     ) as error:
-        said = _without_secrets(reason(error), url)
+        said = without_secrets(reason(error), url)
         raise ValueError(f"cannot open the storage {masked(url)}: {said}") from None
 
 
 def _open(url: str) -> RDBStorage:
-    parsed = _parsed(url)
-    if parsed is None:
+    found = parsed(url)
+    if found is None:
         raise ValueError("it is not a database URL such as sqlite:///file.db")
-    if parsed.get_backend_name() == "sqlite":
-        return _open_sqlite(url, parsed.database)
+    if found.get_backend_name() == "sqlite":
+        return _open_sqlite(url, found.database)
     options: dict[str, Any] = {"pool_pre_ping": True}
-    if parsed.get_backend_name() == "postgresql":
+    if found.get_backend_name() == "postgresql":
         options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
     storage: RDBStorage = load_optuna().storages.RDBStorage(url, engine_kwargs=options)
     return storage

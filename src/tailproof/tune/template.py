@@ -71,6 +71,16 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def check_text(argument: str) -> None:
+    """Refuse text that cannot be an argument, or that no storage and no report can hold."""
+    if "\0" in argument:
+        raise ValueError(f"an argument cannot hold the character NUL, but got {argument!r}.")
+    try:
+        argument.encode()
+    except UnicodeEncodeError:  # bytes of the command line that Python could not read
+        raise ValueError(f"an argument must be UTF-8, but got {argument!r}.") from None
+
+
 def parse(arguments: Sequence[str], names: Iterable[str]) -> Template:
     """Return the template of a command.
 
@@ -102,8 +112,7 @@ def parse(arguments: Sequence[str], names: Iterable[str]) -> Template:
 
 
 def _pieces(argument: str, known: tuple[str, ...]) -> tuple[Piece, ...]:
-    if "\0" in argument:
-        raise ValueError(f"an argument cannot hold the character NUL, but got {argument!r}.")
+    check_text(argument)
     pieces: list[Piece] = []
     end = 0
     for token in _TOKEN.finditer(argument):
