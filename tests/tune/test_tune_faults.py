@@ -152,6 +152,7 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(shell, tune, pro
         trial = os.environ["TAILPROOF_TRIAL"]
         if trial == "2" and not os.path.exists({str(killed)!r}):
             open({str(killed)!r}, "w").write(str(os.getpid()))
+            time.sleep(2)  # for the worker to have said which program it runs
             os.kill(os.getppid(), signal.SIGKILL)
             time.sleep(600)
         if trial == "6" and not os.path.exists({str(waits)!r}):
