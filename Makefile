@@ -58,6 +58,8 @@ bench: .venv/peers.stamp
 	$(BIN)/python benchmarks/rounds.py --out out/bench
 	$(BIN)/python benchmarks/optuna_overhead.py --out out/bench
 	$(BIN)/python benchmarks/suggest_time.py --out out/bench
+	$(BIN)/python benchmarks/tune_overhead.py
+	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/tailproof arena --peers --out out/arena
 
 clean:

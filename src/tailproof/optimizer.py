@@ -117,7 +117,7 @@ class Recommended:
     mean, low, high
         Its mean payoff, and an interval that holds it with probability about `level`.
     level
-        Of the interval: empirical, not a theorem's (docs/optimizer.md states the coverage).
+        Of the interval: empirical, not a theorem's (docs/arena.md states the coverage).
     payoffs
         How many payoffs were told in all.
     replications
