@@ -41,6 +41,7 @@ ROOMS = [
     "refit",
     "belief",
     "acquisition",
+    "options",
     "optimizer",
     "loop",
     "storage",

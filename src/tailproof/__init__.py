@@ -13,7 +13,8 @@ from tailproof.kernels import (
     Sum,
 )
 from tailproof.loop import Result, maximize, minimize
-from tailproof.optimizer import Estimate, Optimizer, Options, Recommended, Trial
+from tailproof.optimizer import Estimate, Optimizer, Recommended, Trial
+from tailproof.options import Options
 from tailproof.parameters import Choice, Fixed, Float, Int
 from tailproof.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
 from tailproof.schedules import MomentBound, Own, SubGaussian

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from tailproof import _checks
-from tailproof.optimizer import Finished, Optimizer, Options, Recommended
+from tailproof.optimizer import Finished, Optimizer, Recommended
+from tailproof.options import Options
 from tailproof.search_space import Configurations, Space
 
 _BAR = 24

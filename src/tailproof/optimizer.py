@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,17 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from tailproof import _checks
-from tailproof._engine import correlation as engine
 from tailproof.acquisition import maximise, sobol
 from tailproof.belief import Belief, believe
 from tailproof.calibration import Calibration, Data, Settings, calibration_from_state
 from tailproof.constants import constant, typed, untyped
+from tailproof.options import Options, layout_of
 from tailproof.refit import next_refit, refit
 from tailproof.search_space import Configurations, Space, space_from_state
-from tailproof.surrogate import Layout
 from tailproof.tails import diagnose
-from tailproof.taming import Taming, Window
 
 Array = NDArray[np.float64]
 
-_KERNELS = {"matern": engine.MATERN, "se": engine.SQUARED_EXPONENTIAL}
 # Every fourth refit forgets the one before: a bad start is overcome, and a rebuilt optimizer has
 # at most four refits to repeat.
 _FRESH = 4
@@ -41,43 +38,6 @@ _CAUTION = 1.5
 _SPREAD = 4096
 # Fewest payoffs that a tail can be judged from.
 _JUDGED = 20
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the practical optimizer works. None of it comes with a theorem's guarantee.
-
-    Attributes
-    ----------
-    taming
-        How single payoffs are tamed: see `tailproof.taming`.
-    width
-        Standard deviations by which uncertainty attracts the search.
-    kernel
-        "matern" (smoothness 5/2) or "se" (squared exponential).
-    groups
-        Names of parameters that act together, for an additive kernel; None for one group of all.
-    initial
-        Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
-    """
-
-    taming: Taming = field(default_factory=Window)
-    width: float = 3.0
-    kernel: str = "matern"
-    groups: tuple[tuple[str, ...], ...] | None = None
-    initial: int | None = None
-
-    def __post_init__(self) -> None:
-        width = _checks.number("width", self.width)
-        if width < 0.0:
-            raise ValueError(f"`width >= 0` must hold, but got width={self.width!r}.")
-        object.__setattr__(self, "width", width)
-        _checks.choice("kernel", self.kernel, tuple(_KERNELS))
-        _checks.instance("taming", self.taming, Taming, "a way to tame, such as Window()")
-        if self.groups is not None:
-            object.__setattr__(self, "groups", _checked_groups(self.groups))
-        if self.initial is not None:
-            object.__setattr__(self, "initial", _checks.integer("initial", self.initial, low=1))
 
 
 @dataclass(frozen=True)
@@ -193,7 +153,7 @@ class Optimizer:
         self.space, self.options = space, options or Options()
         self.seed = _checks.integer("seed", seed, low=0)
         self.minimise = bool(minimise)
-        self._settings = Settings(_layout(space, self.options), self.options.taming)
+        self._settings = Settings(layout_of(space, self.options), self.options.taming)
         self._initial = self.options.initial or max(8, 2 * space.dimension)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
@@ -434,24 +394,6 @@ class Optimizer:
         return Estimate(centre, centre - half, centre + half, level)
 
 
-def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
-    wrong = f'`groups` must be groups of names, such as (("a", "b"), ("c",)), but got {groups!r}.'
-    if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise ValueError(wrong)
-    result = []
-    for group in groups:
-        if isinstance(group, str) or not isinstance(group, Iterable):
-            raise ValueError(wrong)
-        result.append(tuple(group))
-    if (
-        not all(result)
-        or not result
-        or any(not isinstance(name, str) for group in result for name in group)
-    ):
-        raise ValueError(wrong)
-    return tuple(result)
-
-
 def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimizer:
     """Return the optimizer whose `state()` this is."""
     space = space_from_state(state["space"])
@@ -475,23 +417,6 @@ def _plain(params: Mapping[str, Any]) -> list[list[Any]]:
 
 def _unplain(listed: Sequence[Sequence[Any]]) -> dict[str, Any]:
     return {name: untyped(kind, value) for name, kind, value in listed}
-
-
-def _layout(space: Space | Configurations, options: Options) -> Layout:
-    owner = np.asarray(space.owners, dtype=np.int64)
-    group = np.zeros(len(owner), dtype=np.int64)
-    if options.groups is not None:
-        if not isinstance(space, Space):
-            raise ValueError("`groups` must be None for Configurations, but got groups.")
-        free = [name for name in space.names if space.parameters[name].width]
-        flat = [name for one in options.groups for name in one]
-        if sorted(flat) != sorted(free):
-            raise ValueError(
-                f"`groups` must name every parameter that varies once, {free}, but got {flat}."
-            )
-        of = {name: index for index, one in enumerate(options.groups) for name in one}
-        group = np.array([of[free[one]] for one in owner], dtype=np.int64)
-    return Layout(owner, group, _KERNELS[options.kernel])
 
 
 def _tails(residuals: Array) -> str:

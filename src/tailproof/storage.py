@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from tailproof import features, kernels, policies, schedules, taming
 from tailproof.arm_optimizer import ArmOptimizer
-from tailproof.optimizer import Optimizer, Options, optimizer_from_state
+from tailproof.optimizer import Optimizer, optimizer_from_state
+from tailproof.options import Options
 from tailproof.spaces import Finite
 
 ARMS, SEARCH = "tailproof-arms", "tailproof-search"

@@ -1,0 +1,90 @@
+"""How the practical optimizer works: its options, and the model's layout that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tailproof import _checks
+from tailproof._engine import correlation as engine
+from tailproof.search_space import Configurations, Space
+from tailproof.surrogate import Layout
+from tailproof.taming import Taming, Window
+
+_KERNELS = {"matern": engine.MATERN, "se": engine.SQUARED_EXPONENTIAL}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the practical optimizer works. None of it comes with a theorem's guarantee.
+
+    Attributes
+    ----------
+    taming
+        How single payoffs are tamed: see `tailproof.taming`.
+    width
+        Standard deviations by which uncertainty attracts the search.
+    kernel
+        "matern" (smoothness 5/2) or "se" (squared exponential).
+    groups
+        Names of parameters that act together, for an additive kernel; None for one group of all.
+    initial
+        Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
+    """
+
+    taming: Taming = field(default_factory=Window)
+    width: float = 3.0
+    kernel: str = "matern"
+    groups: tuple[tuple[str, ...], ...] | None = None
+    initial: int | None = None
+
+    def __post_init__(self) -> None:
+        width = _checks.number("width", self.width)
+        if width < 0.0:
+            raise ValueError(f"`width >= 0` must hold, but got width={self.width!r}.")
+        object.__setattr__(self, "width", width)
+        _checks.choice("kernel", self.kernel, tuple(_KERNELS))
+        _checks.instance("taming", self.taming, Taming, "a way to tame, such as Window()")
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _checked_groups(self.groups))
+        if self.initial is not None:
+            object.__setattr__(self, "initial", _checks.integer("initial", self.initial, low=1))
+
+
+def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
+    wrong = f'`groups` must be groups of names, such as (("a", "b"), ("c",)), but got {groups!r}.'
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise ValueError(wrong)
+    result = []
+    for group in groups:
+        if isinstance(group, str) or not isinstance(group, Iterable):
+            raise ValueError(wrong)
+        result.append(tuple(group))
+    if (
+        not all(result)
+        or not result
+        or any(not isinstance(name, str) for group in result for name in group)
+    ):
+        raise ValueError(wrong)
+    return tuple(result)
+
+
+def layout_of(space: Space | Configurations, options: Options) -> Layout:
+    """Return how the model's coordinates of a space belong together under the options."""
+    owner = np.asarray(space.owners, dtype=np.int64)
+    group = np.zeros(len(owner), dtype=np.int64)
+    if options.groups is not None:
+        if not isinstance(space, Space):
+            raise ValueError("`groups` must be None for Configurations, but got groups.")
+        free = [name for name in space.names if space.parameters[name].width]
+        flat = [name for one in options.groups for name in one]
+        if sorted(flat) != sorted(free):
+            raise ValueError(
+                f"`groups` must name every parameter that varies once, {free}, but got {flat}."
+            )
+        of = {name: index for index, one in enumerate(options.groups) for name in one}
+        group = np.array([of[free[one]] for one in owner], dtype=np.int64)
+    return Layout(owner, group, _KERNELS[options.kernel])
