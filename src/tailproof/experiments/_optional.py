@@ -14,5 +14,6 @@ def need(module: str, extra: str) -> Any:
         if error.name != module:
             raise
         raise ImportError(
-            f"The experiments need {module} for this: pip install 'tailproof[{extra}]'."
-        ) from error
+            f"this needs {module.replace('_', '-')}: pip install '.[{extra}]' in a clone of "
+            "tailproof."
+        ) from None

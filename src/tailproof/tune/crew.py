@@ -11,7 +11,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from tailproof.tune.optional import need
+from tailproof.experiments._optional import need
 from tailproof.tune.process import Stop, end_group, never
 from tailproof.tune.study import reason
 from tailproof.tune.urls import without_secrets

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from tailproof import _checks
-from tailproof.tune.optional import need
+from tailproof.experiments._optional import need
 from tailproof.tune.session import STUDY_FILE
 from tailproof.tune.study import open_storage
 from tailproof.tune.urls import file_url, masked, sqlite_file

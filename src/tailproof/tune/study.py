@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailproof.experiments._optional import need
 from tailproof.parameters import Choice, Fixed, Float, Int
 from tailproof.search_space import Space
-from tailproof.tune.optional import need
 from tailproof.tune.urls import masked, parsed, without_secrets
 
 if TYPE_CHECKING:

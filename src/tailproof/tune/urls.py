@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from tailproof.tune.optional import need
+from tailproof.experiments._optional import need
 
 _SECRET = ("pass", "pwd", "secret", "token")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/]*@")  # of whatever looks like a URL
