@@ -216,9 +216,9 @@ def test_a_constant_that_does_not_vary_is_the_same_everywhere():
     found = Varying(1.5, 0.25)
     mean, variance = found.predict(np.zeros((2, 3)))
     assert mean.tolist() == [1.5, 1.5]
-    assert variance.tolist() == [0.25, 0.25]
+    assert variance.tolist() == [0.0, 0.0]  # the constant's own is the same everywhere
     at = found.predict_gradient(np.zeros(3))
-    assert at[:2] == (1.5, 0.25)
+    assert at[:2] == (1.5, 0.0)
     assert not np.any(at[2])
     assert not np.any(at[3])
 
@@ -234,7 +234,7 @@ def test_a_deviation_that_may_be_there_is_a_mixture():
     np.testing.assert_allclose(mean, 1.5 + 0.3 * away)
     # E[x^2] - E[x]^2 of 0.7 (away: 0) + 0.3 (away, with its own variance)
     second = 0.3 * (away**2 + 4.0 * doubt)
-    np.testing.assert_allclose(variance, 0.25 + second - (0.3 * away) ** 2)
+    np.testing.assert_allclose(variance, second - (0.3 * away) ** 2)
     for c in C[6:9]:
         value = found.predict_gradient(c)
         both = found.predict(c[None])
@@ -256,7 +256,21 @@ def test_the_gradient_of_a_belief_is_that_of_its_upper_end(layout):
     for c in rng.random((4, len(layout.owner))):
         for width in (0.0, 2.0):
             upper, gradient = belief.upper(c, width)
-            mean, deviation = belief.predict(c[None])
-            assert upper == pytest.approx(mean[0] + width * deviation[0], abs=1e-9)
+            assert upper == pytest.approx(belief.uppers(c[None], width)[0], abs=1e-9)
             numeric = slow.slope(lambda x, w=width: belief.upper(x, w)[0], c)
             np.testing.assert_allclose(gradient, numeric, atol=1e-5)
+
+
+def test_the_search_leaves_out_the_doubt_that_all_points_share():
+    rng = np.random.default_rng(6)
+    points = rng.random((80, 2))
+    data = Data(points, points[:, 0] + rng.standard_t(1.5, 80))
+    settings = Settings(Layout(np.arange(2), np.zeros(2, dtype=np.int64)))
+    belief = believe(data, points[:0], refit(data, None, settings), settings)
+    constant = belief.remainder.variance
+    assert constant > 0.0
+    mean, deviation = belief.predict(points[:9])
+    s = belief.calibration.spread.of(belief.pilot.predict(points[:9])[0])
+    np.testing.assert_allclose(belief.uppers(points[:9], 0.0), mean)
+    apart = np.sqrt(deviation**2 - (s**2 - (s - 1.0) ** 2) * constant)
+    np.testing.assert_allclose(belief.uppers(points[:9], 2.0), mean + 2.0 * apart)

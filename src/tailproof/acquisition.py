@@ -25,7 +25,7 @@ _STARTS = 2
 _TURNS = 6
 _APART = 0.03  # of the cube's side: starts closer than that would climb the same hill
 _ENUMERATE = 4096  # spaces of at most that many configurations are searched in full
-_MOST_SITES = 512
+_MOST_SITES = 256  # the latest: a search comes back to the good ones
 
 
 class SearchSpace(Protocol):
@@ -80,16 +80,18 @@ def maximise(
     if space.count is not None and space.count <= _ENUMERATE:
         everything = space.enumerate(_ENUMERATE)
         return everything[int(np.argmax(_upper(space, belief, width, everything)))]
-    recent = seen[-_MOST_SITES:]
-    sites = np.unique(space.snap(recent), axis=0) if len(seen) else seen
     candidates = [space.snap(sobol(space.dimension, _SOBOL, rng))]
-    if len(sites):
-        best = sites[np.argsort(-_upper(space, belief, width, sites), kind="stable")[:_STARTS]]
-        candidates += [sites, space.snap(_around(best, rng))]
-    points = np.unique(np.vstack(candidates), axis=0)
+    if len(seen):
+        sites = np.unique(space.snap(seen[-_MOST_SITES:]), axis=0)
+        candidates.append(sites)
+    points = np.vstack(candidates)
     values = _upper(space, belief, width, points)
-    order = np.argsort(-values, kind="stable")
-    starts = _apart(points[order], _STARTS)
+    if len(seen):
+        best = sites[np.argsort(-values[_SOBOL:], kind="stable")[:_STARTS]]
+        near = space.snap(_around(best, rng))
+        points = np.vstack([points, near])
+        values = np.append(values, _upper(space, belief, width, near))
+    starts = _apart(points[np.argsort(-values, kind="stable")], _STARTS)
     for _ in range(_TURNS):
         starts, moved = _improve(space, belief, width, starts)
         if not moved:
@@ -118,8 +120,7 @@ def _apart(points: Array, count: int) -> Array:
 
 
 def _upper(space: SearchSpace, belief: Belief, width: float, points: Array) -> Array:
-    mean, deviation = belief.predict(space.coordinates(points))
-    return mean + width * deviation
+    return belief.uppers(space.coordinates(points), width)
 
 
 def _improve(space: SearchSpace, belief: Belief, width: float, U: Array) -> tuple[Array, bool]:

@@ -42,12 +42,26 @@ class Belief:
 
     def predict(self, C: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation at the rows of C (n, p)."""
+        total, s, variance = self._moments(C)
+        return total, np.sqrt(variance + s**2 * self.remainder.variance)
+
+    def _moments(self, C: Array) -> tuple[Array, Array, Array]:
+        """Return mean, scale s and the variance without that of the remainder's constant."""
         known = self.calibration
         mean, variance = self.pilot.predict(C)
         more, doubt = self.remainder.predict(C)
         s = known.spread.of(mean)
-        total = mean + s * (known.cut.centre + more)
-        return total, np.sqrt(variance + s**2 * doubt)
+        return mean + s * (known.cut.centre + more), s, variance + s**2 * doubt
+
+    def uppers(self, C: Array, width: float) -> Array:
+        """Return what the search compares at the rows of C (n, p): mean + width x deviation.
+
+        Not knowing the remainder's constant c leaves a doubt about s(x) c. What all points share
+        of it says nothing about which is best, so here only (s(x) - 1) c is in doubt: under heavy
+        tails the whole would hide how much better some points are known than others.
+        """
+        total, s, variance = self._moments(C)
+        return total + width * np.sqrt(variance + (s - 1.0) ** 2 * self.remainder.variance)
 
     def bias(self, C: Array) -> Array:
         """Return how much of the mean the bound on single payoffs may hide, at the rows of C."""
@@ -57,8 +71,8 @@ class Belief:
         return rest.bias * self.calibration.spread.of(self.pilot.predict(C)[0])
 
     def upper(self, c: Array, width: float) -> tuple[float, Array]:
-        """Return mean + width x standard deviation at one point c (p,), and its gradient."""
-        known = self.calibration
+        """Return `uppers` at one point c (p,), and its gradient."""
+        known, common = self.calibration, self.remainder.variance
         mean, variance, mean_slope, variance_slope = self.pilot.predict_gradient(c)
         more, doubt, more_slope, doubt_slope = self.remainder.predict_gradient(c)
         s = float(known.spread.of(np.array([mean]))[0])
@@ -66,8 +80,9 @@ class Belief:
         offset = known.cut.centre + more
         total = mean + s * offset
         total_slope = mean_slope + s_slope * offset + s * more_slope
-        deviation = math.sqrt(max(variance + s**2 * doubt, 1e-300))
-        variance_slope = variance_slope + 2.0 * s * s_slope * doubt + s**2 * doubt_slope
+        deviation = math.sqrt(max(variance + s**2 * doubt + (s - 1.0) ** 2 * common, 1e-300))
+        doubled = s * doubt + (s - 1.0) * common
+        variance_slope = variance_slope + 2.0 * s_slope * doubled + s**2 * doubt_slope
         return total + width * deviation, total_slope + width * variance_slope / (2.0 * deviation)
 
 

@@ -15,6 +15,7 @@ be fewer; they take the points' place then.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -106,9 +107,7 @@ class PointBasis:
         gram = self._correlate(self._points)
         gram[np.diag_indices_from(gram)] += _JITTER
         self._factor = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
-        self._whiten = scipy.linalg.solve_triangular(
-            self._factor, np.eye(len(gram)), lower=True, check_finite=False
-        )
+        self._whiten = _inverse(self._factor)
 
     @property
     def count(self) -> int:
@@ -170,6 +169,20 @@ def most_telling(layout: Layout, lengthscales: Array, sites: Array, limit: int) 
     return sites[taken]
 
 
+def _inverse(factor: Array) -> Array:
+    """Return the inverse of a lower triangular matrix."""
+    result: Array = scipy.linalg.lapack.dtrtri(factor, lower=1)[0]
+    return result
+
+
+def _gram(rows: Array) -> Array:
+    """Return rows' rows of (n, m), (m, m): half of it computed, the other half copied."""
+    if not len(rows):
+        return np.zeros((rows.shape[1], rows.shape[1]))
+    lower: Array = scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
+    return lower + np.tril(lower, -1).T
+
+
 class Process:
     """The process given the points of the payoffs: a smoother, and a posterior once they are told.
 
@@ -193,17 +206,9 @@ class Process:
         self.basis, self.shape = basis, shape
         self._rows = self._scaled(rows)
         self._precision = precision
-        self._gram = (self._rows.T * precision) @ self._rows
+        self._gram = _gram(self._rows * np.sqrt(precision)[:, None])
         self._factor = self._factored(self._gram, shape.noise)
-        waiting = self._scaled(pending)
-        self._spread = (
-            self._factored(self._gram + waiting.T @ waiting, shape.noise)
-            if len(waiting)
-            else self._factor
-        )
-        self._shrink = scipy.linalg.solve_triangular(
-            self._spread, np.eye(len(self._spread)), lower=True, check_finite=False
-        )
+        self._waiting = self._scaled(pending)
         self._weights = np.zeros(self._rows.shape[1])
 
     def _scaled(self, phi: Array) -> Array:
@@ -221,12 +226,22 @@ class Process:
             inner[diagonal] += 1e-12 * float(np.trace(inner))
             return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
 
+    @functools.cached_property
+    def _unpended(self) -> Array:
+        """The factor's inverse."""
+        return _inverse(self._factor)
+
+    @functools.cached_property
+    def _shrink(self) -> Array:
+        """The inverse of the factor that knows the pending points."""
+        if not len(self._waiting):
+            return self._unpended
+        return _inverse(self._factored(self._gram + _gram(self._waiting), self.shape.noise))
+
     def leverage(self) -> Array:
         """Return how far each payoff pulls the fit at its own point, (n,), between 0 and 1."""
-        half = scipy.linalg.solve_triangular(
-            self._factor, self._rows.T, lower=True, check_finite=False
-        )
-        return np.einsum("ij,ij->j", half, half) * self._precision / self.shape.noise
+        half = self._rows @ self._unpended.T
+        return np.einsum("ij,ij->i", half, half) * self._precision / self.shape.noise
 
     def smoother(self, noise: float) -> Smoother:
         """Return the smoother that this process is with another noise variance."""
@@ -284,7 +299,7 @@ class Varying:
     Attributes
     ----------
     mean, variance
-        Of the constant.
+        Of the constant; its variance is not in those of `predict`, since it is the same everywhere.
     process
         Of the deviation, whose own constant is left out; None if there is none.
     scale
@@ -300,21 +315,21 @@ class Varying:
     weight: float = 0.0
 
     def predict(self, C: Array) -> tuple[Array, Array]:
-        """Return mean and variance at the rows of C (n, p)."""
+        """Return mean, and variance of the deviation, at the rows of C (n, p)."""
         if self.process is None:
-            return np.full(len(C), self.mean), np.full(len(C), self.variance)
+            return np.full(len(C), self.mean), np.zeros(len(C))
         mean, variance = self.process.predict(C)
         away, w = self.scale * (mean - self.process.constant()), self.weight
-        within = self.variance + w * self.scale**2 * variance
+        within = w * self.scale**2 * variance
         return self.mean + w * away, within + w * (1.0 - w) * away**2
 
     def predict_gradient(self, c: Array) -> tuple[float, float, Array, Array]:
-        """Return mean, variance and their derivatives at one point c (p,)."""
+        """Return mean, variance as `predict` and their derivatives at one point c (p,)."""
         if self.process is None:
-            return self.mean, self.variance, np.zeros(len(c)), np.zeros(len(c))
+            return self.mean, 0.0, np.zeros(len(c)), np.zeros(len(c))
         mean, variance, mean_slope, variance_slope = self.process.predict_gradient(c)
         away, w = self.scale * (mean - self.process.constant()), self.weight
-        within = self.variance + w * self.scale**2 * variance
+        within = w * self.scale**2 * variance
         away_slope = self.scale * mean_slope
         return (
             self.mean + w * away,

@@ -9,6 +9,7 @@ import pytest
 
 from tailproof.experiments.arena import cli, plan, session
 from tailproof.experiments.arena.contestants import PEERS
+from tailproof.experiments.arena.records import Run
 from tailproof.experiments.store import DirectoryMismatchError
 
 WRITTEN = (session.RUNS, session.SUMMARY)
@@ -45,6 +46,43 @@ def test_every_run_is_in_the_table(whole):
     assert len(summary["cells"]) == 6
     assert "Branin, Student-t 1.5" in (whole / session.REPORT).read_text()
     assert (whole / session.TEXT).read_text().startswith("# The arena")
+
+
+def test_two_seeds_hold_nothing(whole, capsys):
+    """Nobody reads "holds" off a first look, neither on the terminal nor in what is written."""
+    who = ("--contestants", "tailproof", "random", "optuna-tpe")
+    assert arena(*SMALL, *who, "--seeds", 2, "--out", whole) == 0
+    printed = capsys.readouterr().out
+    told = [line for line in printed.splitlines() if "simple regret" in line or "trap:" in line]
+    assert told
+    assert all(line.startswith(("open, points to yes: ", "open, points to no: ")) for line in told)
+    assert "Open: on fewer than 20 seeds in some cell nothing is said to hold." in printed
+    assert "mean rank of all, heavy (2 of 2 cells with 2 or more seeds)" in printed
+    found = json.loads((whole / session.SUMMARY).read_text())["claims"]
+    assert {one["outcome"] for one in found} == {"open"}
+    assert {one["seeds"] for one in found} == {2}
+    text = (whole / session.TEXT).read_text()
+    assert f"0 hold in these runs, 0 do not, and {len(found)} are open" in text
+    assert "| yes |" not in text
+    assert 'class="yes"' not in (whole / session.REPORT).read_text()
+
+
+def test_the_terminal_shows_both_rankings_and_what_holds():
+    runs = [
+        Run("branin", "t1.5", who, seed, (value,), (1.0,))
+        for who, value, seeds in (("tailproof", 0.1, 20), ("random", 0.5, 20), ("gp-ucb", 0.3, 1))
+        for seed in range(seeds)
+    ]
+    lines = session.digest(runs).splitlines()
+    assert lines[0] == "mean rank of all with 20 seeds, heavy (1 of 1 cells with 20 or more seeds)"
+    assert lines[3] == "mean rank of all, heavy (1 of 1 cells with 1 or more seeds)"
+    assert [line.split()[0] for line in lines[4:7]] == ["tailproof", "GP-UCB", "random"]
+    text = "best mean rank of all{} in simple regret, heavy: "
+    assert any(line.startswith("holds: " + text.format(" with 20 seeds")) for line in lines)
+    assert any(line.startswith("open, points to yes: " + text.format("")) for line in lines)
+    decided = session.digest([one for one in runs if one.contestant != "gp-ucb"])
+    assert "holds: " in decided
+    assert "open" not in decided.lower()
 
 
 def test_extended_bit_by_bit_it_ends_with_the_same_bytes(whole, tmp_path):

@@ -1,13 +1,13 @@
-"""What the runs say: regrets in every cell, ranks, paired tests, and the four claims.
+"""What the runs say: regrets in every cell, ranks, paired tests and intervals.
 
-Contestants are compared on what they share. A cell's ranks come from the seeds that all of its
-contestants have played; a paired test from the (cell, seed) pairs that ours and the rival have.
+Contestants are compared on what they share. A cell's ranks come from the seeds that all of those
+ranked have played; a paired test from the (cell, seed) pairs that ours and the rival have.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,9 @@ from tailproof.experiments.arena.trap import NAME as TRAP
 
 Array = NDArray[np.float64]
 CellName = tuple[str, str]
+
+COVERAGE = 0.9  # of the interval of a ratio
+_RESAMPLES = 10_000
 
 
 def is_gaussian(cell: CellName) -> bool:
@@ -65,11 +68,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A contestant's mean rank over the cells of a pool that everybody has played."""
+    """A contestant's mean rank over the cells of a pool that all of those ranked have played.
+
+    `seeds` is the smallest number of seeds that they share in one of these cells.
+    """
 
     contestant: str
     mean_rank: float
     cells: int
+    seeds: int
 
 
 @dataclass(frozen=True)
@@ -77,13 +84,15 @@ class Paired:
     """Ours against a rival over shared (cell, seed) pairs: rival's regret minus ours.
 
     `t` and `wilcoxon` are one-sided p values of "ours is lower" over `groups`, the pairs of one
-    problem and seed taken together; None for fewer than two.
+    problem and seed taken together; None for fewer than two. `seeds` is the smallest number of
+    shared seeds in one of the `cells` where there are any.
     """
 
     rival: str
     pairs: int
     groups: int
     cells: int
+    seeds: int
     ours: float
     theirs: float
     difference: float
@@ -121,10 +130,22 @@ class Table:
         """Return a contestant's runs in a cell, by seed."""
         return self._runs[cell].get(contestant, {})
 
-    def shared_seeds(self, cell: CellName) -> tuple[int, ...]:
-        """Return the seeds that every contestant of a cell has played."""
-        played = [set(runs) for runs in self._runs[cell].values()]
-        return tuple(sorted(set.intersection(*played)))
+    def with_seeds(self, pool: str, seeds: int) -> tuple[str, ...]:
+        """Return those who have played at least so many seeds in every cell of a pool."""
+        cells = self.pool(pool)
+        return tuple(
+            who
+            for who in self.contestants
+            if cells and all(len(self.of(cell, who)) >= seeds for cell in cells)
+        )
+
+    def shared_seeds(
+        self, cell: CellName, contestants: Collection[str] | None = None
+    ) -> tuple[int, ...]:
+        """Return the seeds that every contestant of a cell, or each of some, has played."""
+        names = self._runs[cell] if contestants is None else contestants
+        played = [set(self.of(cell, who)) for who in names]
+        return tuple(sorted(set.intersection(*played))) if played else ()
 
     def entries(self) -> list[Entry]:
         """Return every contestant in every cell: won or lost."""
@@ -152,25 +173,32 @@ class Table:
                 )
         return result
 
-    def ranks(self, cell: CellName) -> dict[str, float]:
-        """Return ranks by mean simple regret over the shared seeds, 1 best; ties share theirs."""
-        seeds = self.shared_seeds(cell)
+    def ranks(self, cell: CellName, contestants: Collection[str] | None = None) -> dict[str, float]:
+        """Return ranks by mean simple regret over the shared seeds, 1 best; ties share theirs.
+
+        Of all the cell's contestants, or of some among themselves: then the seeds these share count
+        and there are no ranks unless each of them has played the cell.
+        """
+        seeds = self.shared_seeds(cell, contestants)
         if not seeds:
             return {}
-        names = list(self._runs[cell])
+        names = list(self._runs[cell] if contestants is None else contestants)
         means = [float(np.mean([self.of(cell, who)[s].simple[-1] for s in seeds])) for who in names]
         return dict(zip(names, rankdata(means).tolist(), strict=True))
 
-    def mean_ranks(self, pool: str) -> list[Ranked]:
-        """Return mean ranks over a pool's cells that everybody has played, best first."""
-        everybody = set(self.contestants)
-        ranks = [self.ranks(cell) for cell in self.pool(pool)]
-        complete = [one for one in ranks if set(one) == everybody]
-        if not complete:
+    def mean_ranks(self, pool: str, contestants: Collection[str] | None = None) -> list[Ranked]:
+        """Return mean ranks over a pool's cells that all have played, best first.
+
+        Of everybody, or of some among themselves, on the seeds these share.
+        """
+        names = self.contestants if contestants is None else tuple(contestants)
+        ranks = {cell: one for cell in self.pool(pool) if (one := self.ranks(cell, names))}
+        if not ranks:
             return []
+        seeds = min(len(self.shared_seeds(cell, names)) for cell in ranks)
         found = [
-            Ranked(who, float(np.mean([one[who] for one in complete])), len(complete))
-            for who in self.contestants
+            Ranked(who, float(np.mean([of[who] for of in ranks.values()])), len(ranks), seeds)
+            for who in names
         ]
         return sorted(found, key=lambda one: one.mean_rank)
 
@@ -179,26 +207,19 @@ class Table:
 
         The laws of one problem and seed share its function, so the tests see their mean as one.
         """
-        pairs, cells = [], 0
-        together: dict[tuple[str, int], list[float]] = {}
-        for cell in self.pool(pool):
-            mine, theirs = self.of(cell, ours), self.of(cell, rival)
-            shared = sorted(set(mine) & set(theirs))
-            cells += bool(shared)
-            for seed in shared:
-                own_one, other_one = mine[seed].simple[-1], theirs[seed].simple[-1]
-                pairs.append((own_one, other_one))
-                together.setdefault((cell[0], seed), []).append(other_one - own_one)
-        if not pairs:
+        shared = self._shared(pool, rival, ours)
+        if not shared:
             return None
-        own, other = np.array(pairs).T
+        own, other = np.array([pair for cell in shared.values() for pair in cell.values()]).T
         gap = other - own
-        t, signed = one_sided(np.array([float(np.mean(one)) for one in together.values()]))
+        together = _grouped(shared)
+        t, signed = one_sided(np.array([float(np.mean(one[:, 1] - one[:, 0])) for one in together]))
         return Paired(
             rival,
-            len(pairs),
+            len(gap),
             len(together),
-            cells,
+            len(shared),
+            min(len(cell) for cell in shared.values()),
             float(own.mean()),
             float(other.mean()),
             float(gap.mean()),
@@ -207,6 +228,27 @@ class Table:
             int((gap > 0.0).sum()),
             int((gap < 0.0).sum()),
         )
+
+    def ratio_interval(self, pool: str, rival: str, ours: str = OURS) -> tuple[float, float] | None:
+        """Return a bootstrap interval of ours' mean simple regret divided by the rival's.
+
+        What is drawn anew are the groups of the paired tests, ours and the rival's together; None
+        for fewer than two of them.
+        """
+        groups = _grouped(self._shared(pool, rival, ours))
+        return ratio_bootstrap(np.array([one.sum(axis=0) for one in groups]).reshape(-1, 2))
+
+    def _shared(
+        self, pool: str, rival: str, ours: str
+    ) -> dict[CellName, dict[int, tuple[float, float]]]:
+        """Return simple regrets of ours and a rival, by cell and seed, where both have played."""
+        result = {}
+        for cell in self.pool(pool):
+            mine, theirs = self.of(cell, ours), self.of(cell, rival)
+            seeds = self.shared_seeds(cell, (ours, rival))
+            if seeds:
+                result[cell] = {s: (mine[s].simple[-1], theirs[s].simple[-1]) for s in seeds}
+        return result
 
     def places(self) -> dict[str, dict[str, float]]:
         """Return each contestant's share of seeds on the trap's hills; a failure is on none."""
@@ -228,6 +270,42 @@ class Table:
             if (runs := self.of(cell, contestant))
         ]
         return np.mean(means, axis=0) if len(means) == len(cells) and means else None
+
+
+def _grouped(shared: dict[CellName, dict[int, tuple[float, float]]]) -> list[Array]:
+    """Return the pairs of each problem and seed, (laws, 2): they share a function."""
+    together: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for (problem, _), pairs in shared.items():
+        for seed, pair in pairs.items():
+            together.setdefault((problem, seed), []).append(pair)
+    return [np.array(one) for one in together.values()]
+
+
+def regret_ratio(ours: Array, theirs: Array) -> Array:
+    """Return ours / theirs, infinite where they have no regret left."""
+    return np.divide(ours, theirs, out=np.full(np.shape(theirs), np.inf), where=theirs > 0.0)
+
+
+def ratio_bootstrap(sums: Array) -> tuple[float, float] | None:
+    """Return the interval of a ratio of means from each group's sums, (groups, 2): ours, theirs.
+
+    The same sums give the same interval: the draws have a seed of their own. None for fewer than
+    two groups.
+
+    Examples
+    --------
+    >>> ratio_bootstrap(np.array([[1.0, 2.0], [3.0, 6.0], [2.0, 4.0]]))
+    (0.5, 0.5)
+    """
+    if len(sums) < 2:
+        return None
+    rng = np.random.default_rng(0)
+    drawn = sums[rng.integers(len(sums), size=(_RESAMPLES, len(sums)))].sum(axis=1)
+    levels = [0.5 - COVERAGE / 2.0, 0.5 + COVERAGE / 2.0]
+    # Between a number and infinity there is nothing to interpolate.
+    ratios = regret_ratio(drawn[:, 0], drawn[:, 1])
+    low, high = np.quantile(ratios, levels, method="inverted_cdf").tolist()
+    return low, high
 
 
 def standard_error(values: Array) -> float:

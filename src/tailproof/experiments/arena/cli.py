@@ -42,7 +42,9 @@ def add_parser(commands: Any) -> None:
         "--contestants", nargs="+", metavar="NAME", help="which (default: all but the peers)"
     )
     parser.add_argument("--peers", action="store_true", help="the peers as well")
-    parser.add_argument("--seeds", type=int, help="0 to SEEDS - 1 (default: 20)")
+    parser.add_argument(
+        "--seeds", type=int, help="0 to SEEDS - 1 (default: 20; with fewer every claim stays open)"
+    )
     parser.add_argument("--evaluations", type=int, help="a match (default: 200)")
     parser.add_argument(
         "--family",

@@ -190,7 +190,7 @@ def _taming(name: str, *arguments: float) -> Callable[[], tp.Options]:
 
 
 _OPTUNA = "recommends study.best_trial, the trial that paid best"
-_BOTORCH = "recommends the best posterior mean among the points evaluated and 1,024 Sobol points"
+_BOTORCH = "hyperparameters fitted on a schedule; recommends the best posterior mean"
 CONTESTANTS: dict[str, Contestant] = {
     one.key: one
     for one in (

@@ -8,6 +8,7 @@ the arms, and rounds integers in its model's inputs.
 from __future__ import annotations
 
 import importlib
+import math
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,16 @@ import numpy as np
 from tailproof.experiments.arena.domains import Arms, Array, Domain, Params
 
 INSTALL = "pip install optuna greenlet botorch torch==2.13.0"
-CANDIDATES = 1024  # Sobol points a BoTorch player recommends from, besides those evaluated
-RESTARTS, RAW_SAMPLES = 5, 128  # of BoTorch's search for the next point
-SEARCH_ITERATIONS = 200  # as in its tutorials
-SAMPLES = 128  # of the posterior, for LogNEI
+CANDIDATES = 1024  # Sobol points a BoTorch player recommends from, besides those it finds
+# Of BoTorch's search for the next point; fewer restarts and iterations than its tutorials have (5
+# or more and 200), as many restarts as ours.
+RESTARTS, RAW_SAMPLES, SEARCH_ITERATIONS = 2, 128, 50
+SAMPLES = 64  # of the posterior, for LogNEI
+# BoTorch's hyperparameters are fitted anew when there are so many times as many payoffs as at the
+# last fit and at least three more, or when one lies so many predictive standard deviations off; in
+# between the model takes in the payoffs with the hyperparameters it has. A fit in every round
+# takes up to ten times as long.
+REFIT_GROWTH, REFIT_STEP, REFIT_SURPRISE = 1.15, 3, 3.0
 UCB_BETA = 4.0  # BoTorch's beta is the square of the width: two standard deviations
 # Relevance pursuit fits once for every share of outliers it considers. Its own default, ten shares
 # to convergence, takes up to half a minute a round, too long for 200 rounds. This is less than the
@@ -115,9 +122,9 @@ def _optuna_means(distributions: dict[str, Any], trials: list[Any]) -> Array:
 class BotorchPlayer:
     """The loop of BoTorch's tutorials, one point at a time.
 
-    2 (d + 1) Sobol points first; then, in every round, a model fitted anew to standardised payoffs
-    and the acquisition function's maximum. A fit that fails leaves the model's initial
-    hyperparameters, and is counted.
+    2 (d + 1) Sobol points first; then, in every round, a model of the standardised payoffs and the
+    acquisition function's maximum. Its hyperparameters are fitted on a schedule (`REFIT_GROWTH`,
+    `REFIT_SURPRISE`). A fit that fails leaves the model's initial ones, and is counted.
     """
 
     def __init__(self, domain: Domain, seed: int, kind: str) -> None:
@@ -135,7 +142,8 @@ class BotorchPlayer:
         self._candidates = domain.cover(CANDIDATES, rng)
         self._points: list[Array] = []
         self._values: list[float] = []
-        self._fitted: tuple[int, Any] = (0, None)
+        self._current: tuple[int, Any] = (0, None)  # payoffs, and the model that holds them
+        self._next_fit = 0
         self.failed_fits = 0
 
     def ask(self) -> Params:
@@ -152,13 +160,14 @@ class BotorchPlayer:
         self._values.append(value)
 
     def recommend(self) -> Params:
-        """Return the best posterior mean among the points evaluated and the candidates."""
+        """Return the best posterior mean found from the points evaluated and the candidates on."""
         with self._seeded():
             model = self._model()
-            points = np.vstack([np.array(self._points), self._candidates])
+            mean = load("botorch.acquisition").PosteriorMean(model)
+            points = np.vstack([np.array(self._points), self._candidates, self._search(mean)])
             with self._torch.no_grad():
-                mean = model.posterior(self._tensor(points)).mean.squeeze(-1)
-        return self._domain.params(points[int(mean.argmax())])
+                values = mean(self._tensor(points)[:, None, :])
+        return self._domain.params(points[int(values.argmax())])
 
     def _seeded(self) -> Any:
         """Give torch's generator seeds that depend on the round alone, and put it back after."""
@@ -168,27 +177,66 @@ class BotorchPlayer:
         return self._torch.as_tensor(np.array(array), dtype=self._torch.double)
 
     def _model(self) -> Any:
-        """Return the model of all payoffs, fitted once a round."""
-        if self._fitted[0] != len(self._values):
-            self._fitted = (len(self._values), self._fit())
-        return self._fitted[1]
+        """Return the model of all payoffs, made once a round."""
+        known, model = self._current
+        count = len(self._values)
+        if known == count:
+            return model
+        if model is None or count >= self._next_fit or self._surprised(model, known):
+            self._next_fit = max(count + REFIT_STEP, math.ceil(REFIT_GROWTH * count))
+            model = self._fitted()
+        else:
+            model = self._extended(model)
+        model.eval()
+        self._current = (count, model)
+        return model
 
-    def _fit(self) -> Any:
-        models, fit, errors = (load(f"botorch.{name}") for name in ("models", "fit", "exceptions"))
+    def _surprised(self, model: Any, known: int) -> bool:
+        """Tell whether a payoff the model does not hold yet lies far from what it predicts."""
+        with self._torch.no_grad():
+            ahead = model.posterior(self._tensor(self._points[known:]), observation_noise=True)
+            away = self._tensor(self._values[known:]) - ahead.mean.squeeze(-1)
+            return bool((away.abs() > REFIT_SURPRISE * ahead.variance.squeeze(-1).sqrt()).any())
+
+    def _made(self) -> Any:
         x, y = self._tensor(self._points), self._tensor(self._values)[:, None]
-        make, how = models.SingleTaskGP, dict[str, Any]()
+        how: dict[str, Any] = {"input_transform": self._input_transform()}
+        if self._kind != "rrp":
+            return load("botorch.models").SingleTaskGP(x, y, **how)
+        # Its default, a fifth of the payoffs rounded down, fails for fewer than five.
+        how["prior_mean_of_support"] = max(int(0.2 * len(y)), 1)
+        robust = load("botorch.models.robust_relevance_pursuit_model")
+        return robust.RobustRelevancePursuitSingleTaskGP(x, y, **how)
+
+    def _fitted(self) -> Any:
+        fit, errors = load("botorch.fit"), load("botorch.exceptions")
+        model, how = self._made(), dict[str, Any]()
         if self._kind == "rrp":
-            robust = load("botorch.models.robust_relevance_pursuit_model")
-            make = robust.RobustRelevancePursuitSingleTaskGP
             how["fractions_of_outliers"] = list(OUTLIER_SHARES)
             how["optimizer_kwargs"] = {"options": {"maxiter": OUTLIER_ITERATIONS}}
-        model = make(x, y, input_transform=self._input_transform())
         mll = load("gpytorch.mlls").ExactMarginalLogLikelihood(model.likelihood, model)
         try:
             fit.fit_gpytorch_mll(mll, **how)
         except errors.ModelFittingError:
             self.failed_fits += 1
-        model.eval()
+        return model
+
+    def _extended(self, known: Any) -> Any:
+        """Return a model of all payoffs with the hyperparameters, and outliers, of `known`."""
+        model = self._made()
+        model.mean_module.load_state_dict(known.mean_module.state_dict())
+        model.covar_module.load_state_dict(known.covar_module.state_dict())
+        if self._kind == "rrp":
+            sparse = load("botorch.models.likelihoods.sparse_outlier_noise")
+            before = known.likelihood.noise_covar
+            model.likelihood = sparse.SparseOutlierGaussianLikelihood(
+                base_noise=before.base_noise,
+                dim=len(self._values),
+                outlier_indices=list(before.support),
+            )
+            model.likelihood.noise_covar.set_sparse_parameter(before.sparse_parameter)
+        else:
+            model.likelihood.load_state_dict(known.likelihood.state_dict())
         return model
 
     def _input_transform(self) -> Any:

@@ -8,12 +8,21 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from tailproof.experiments.arena.analysis import POOL_WORDS, CellName, Entry, Table
-from tailproof.experiments.arena.claims import LEVEL, MARGIN, Claim, claims
+from tailproof.experiments.arena.analysis import POOL_WORDS, CellName, Entry, Ranked, Table
+from tailproof.experiments.arena.claims import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    MARGIN,
+    OPEN,
+    Claim,
+    claims,
+    steady,
+)
 from tailproof.experiments.arena.contestants import CONTESTANTS, OURS
 from tailproof.experiments.arena.laws import LAWS
 from tailproof.experiments.arena.picture import curves
-from tailproof.experiments.arena.plan import Plan
+from tailproof.experiments.arena.plan import SEEDS, Plan
 from tailproof.experiments.arena.problems import TITLES
 from tailproof.experiments.arena.records import Run, key_of, title_of
 from tailproof.experiments.progress import duration
@@ -50,7 +59,7 @@ def sections(runs: Sequence[Run], plan: Plan) -> list[Section]:
             "Mean simple regret; in each panel all problems under that law count the same.",
             image=curves(told, plan.evaluations),
         ),
-        _ranks(told),
+        *_ranks(told),
         _paired(told),
         _overview(told),
         _trap(told),
@@ -63,36 +72,63 @@ def sections(runs: Sequence[Run], plan: Plan) -> list[Section]:
 
 
 def _claims(found: Sequence[Claim]) -> Section:
-    hold = sum(one.holds for one in found)
+    count = {kind: sum(one.outcome == kind for one in found) for kind in (HOLDS, FAILS, OPEN)}
     return Section(
         "What it must show",
-        f"{hold} of {len(found)} hold in these runs. Heavy means {POOL_WORDS['heavy']}. The best "
-        f"rival under Gaussian noise may be better by {MARGIN:.0%}; tests are one-sided and "
-        f"paired over (cell, seed), at {LEVEL}.",
+        f"Of {len(found)} statements {count[HOLDS]} hold in these runs, {count[FAILS]} do not, and "
+        f"{count[OPEN]} are open: they rest on fewer than {SEEDS} seeds in some cell. Heavy means "
+        f"{POOL_WORDS['heavy']}. The best rival under Gaussian noise may be better by "
+        f"{MARGIN:.0%}; tests are one-sided and paired over (cell, seed), at {LEVEL}.",
         ("statement", "holds", "figures"),
-        tuple((one.text, Mark(one.holds), one.figures) for one in found),
+        tuple(
+            (one.text, one.verdict if one.outcome == OPEN else Mark(one.points_to_yes), one.figures)
+            for one in found
+        ),
     )
 
 
-def _ranks(told: Table) -> Section:
-    pools = {pool: {one.contestant: one for one in told.mean_ranks(pool)} for pool in POOL_WORDS}
-    shown = [pool for pool, ranked in pools.items() if ranked]
-    rows: Rows = []
-    for who in told.contestants:
-        ranks = (f"{pools[pool][who].mean_rank:.2f}" for pool in shown)
-        rows.append((title_of(who), *ranks))
-    if shown:
-        rows.sort(key=lambda row: float(row[1]))
+def _ranks(told: Table) -> list[Section]:
+    """Return the ranking of those with the standard number of seeds, and that of everybody."""
+    fields = {pool: steady(told, pool) for pool in POOL_WORDS}
+    kept = {pool: told.mean_ranks(pool, field) for pool, field in fields.items() if field}
+    everybody = _ranking(
+        "Mean rank in simple regret, everybody" if kept else "Mean rank in simple regret",
+        "Ranks in each cell by mean simple regret over the seeds that all contestants share, "
+        "averaged over the cells that everybody has played",
+        told,
+        {pool: told.mean_ranks(pool) for pool in POOL_WORDS},
+    )
+    if not kept:
+        return [everybody]
+    heading = f"Mean rank in simple regret, those with {SEEDS} seeds"
+    text = (
+        f"Only those who have {SEEDS} seeds or more in every cell of the pool, ranked among "
+        "themselves over the seeds they share; the next table has everybody"
+    )
+    return [_ranking(heading, text, told, kept), everybody]
+
+
+def _ranking(heading: str, text: str, told: Table, pools: dict[str, list[Ranked]]) -> Section:
+    shown = {
+        pool: {one.contestant: one for one in ranked} for pool, ranked in pools.items() if ranked
+    }
+    found = {
+        who: [one[who].mean_rank if who in one else math.nan for one in shown.values()]
+        for who in told.contestants
+    }
+    kept = {who: ranks for who, ranks in found.items() if not all(map(math.isnan, ranks))}
+    # A nan is neither above nor below a number: those who are not ranked come last.
+    ordered = sorted(
+        kept, key=lambda who: [math.inf if math.isnan(one) else one for one in kept[who]]
+    )
+    rows = tuple((title_of(who), *(number(one, 2) for one in kept[who])) for who in ordered)
     counts = "; ".join(
-        f"{pool}: {next(iter(pools[pool].values())).cells} of {len(told.pool(pool))} cells"
+        f"{pool}: {pools[pool][0].cells} of {len(told.pool(pool))} cells with "
+        f"{pools[pool][0].seeds} or more seeds"
         for pool in shown
     )
     return Section(
-        "Mean rank in simple regret",
-        "Ranks in each cell by mean simple regret over the seeds that all its contestants have, "
-        f"averaged over the cells that everybody has played ({counts or 'none'}). 1 is best.",
-        ("contestant", *shown),
-        tuple(rows),
+        heading, f"{text} ({counts or 'none'}). 1 is best.", ("contestant", *shown), rows
     )
 
 
@@ -115,14 +151,16 @@ def _paired(told: Table) -> Section:
                         one.losses,
                         one.pairs,
                         one.cells,
+                        one.seeds,
                     )
                 )
     pools = "; ".join(f"{pool}: {words}" for pool, words in POOL_WORDS.items())
     header = ("pool", "rival", "ours", "theirs", "difference", "t test p", "Wilcoxon p")
     return Section(
         "Ours against each rival, paired",
-        f"Mean simple regret over the (cell, seed) pairs both have played. {pools}.",
-        (*header, "better", "worse", "pairs", "cells"),
+        "Mean simple regret over the (cell, seed) pairs both have played; seeds: the fewest they "
+        f"share in one of the cells. {pools}.",
+        (*header, "better", "worse", "pairs", "cells", "seeds"),
         tuple(rows),
     )
 
@@ -287,8 +325,14 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
     }
     return {
         "pools": POOL_WORDS,
-        "claims": [asdict(one) for one in claims(told)],
+        "standard_seeds": SEEDS,
+        "claims": [asdict(one) | {"outcome": one.outcome} for one in claims(told)],
         "mean_ranks": {pool: [asdict(one) for one in told.mean_ranks(pool)] for pool in POOL_WORDS},
+        "mean_ranks_with_standard_seeds": {
+            pool: [asdict(one) for one in told.mean_ranks(pool, field)]
+            for pool in POOL_WORDS
+            if (field := steady(told, pool))
+        },
         "paired": paired,
         "trap": told.places(),
         "cells": entries,

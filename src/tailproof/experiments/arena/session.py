@@ -15,11 +15,11 @@ from tailproof.experiments import runner, store
 from tailproof.experiments._optional import need
 from tailproof.experiments.arena import records, report
 from tailproof.experiments.arena.analysis import Table
-from tailproof.experiments.arena.claims import claims
+from tailproof.experiments.arena.claims import OPEN, STEADY, claims, steady
 from tailproof.experiments.arena.contestants import CONTESTANTS
 from tailproof.experiments.arena.match import Match, play
 from tailproof.experiments.arena.peers import INSTALL
-from tailproof.experiments.arena.plan import Plan, code, guess_seconds, made_with
+from tailproof.experiments.arena.plan import SEEDS, Plan, code, guess_seconds, made_with
 from tailproof.experiments.arena.records import Run, title_of
 from tailproof.experiments.progress import Progress, duration
 from tailproof.experiments.results import csv_bytes
@@ -134,12 +134,18 @@ def digest(runs: Sequence[Run]) -> str:
     told = Table(runs)
     lines = []
     for pool in ("heavy", "gaussian"):
-        ranked = told.mean_ranks(pool)
-        if ranked:
-            lines.append(f"mean rank, {pool} ({ranked[0].cells} cells)")
-            lines += [f"  {title_of(one.contestant):<34}{one.mean_rank:6.2f}" for one in ranked]
-    lines += [
-        f"{'holds' if one.holds else 'does not hold'}: {one.text}: {one.figures}"
-        for one in claims(told)
-    ]
+        kept = steady(told, pool)
+        for which, contestants in ((STEADY, kept), ("", told.contestants)):
+            ranked = told.mean_ranks(pool, contestants)
+            if ranked:
+                cells, seeds = ranked[0].cells, ranked[0].seeds
+                lines.append(
+                    f"mean rank of all{which}, {pool} "
+                    f"({cells} of {len(told.pool(pool))} cells with {seeds} or more seeds)"
+                )
+                lines += [f"  {title_of(one.contestant):<34}{one.mean_rank:6.2f}" for one in ranked]
+    found = claims(told)
+    lines += [f"{one.verdict}: {one.text}: {one.figures}" for one in found]
+    if any(one.outcome == OPEN for one in found):
+        lines.append(f"Open: on fewer than {SEEDS} seeds in some cell nothing is said to hold.")
     return "\n".join(lines)
