@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 _FRESH = 4
 # Intervals are this much wider than the posterior's, which knows neither that it was searched for
 # its maximum nor that its shape is a guess; chosen by coverage on problems made for tuning.
-_CAUTION = 1.5
+_CAUTION = 1.3
 # Points of the initial design beyond this number are random: Sobol points are made all at once.
 _SPREAD = 4096
 # Fewest payoffs that a tail can be judged from.

@@ -37,21 +37,16 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cut:
-    """psi(e) = kept(e) - centre for a finite or infinite window, or Student-t's psi.
-
-    Inside the window kept(e) = e. Outside it stays at the end it has passed, or falls back to the
-    window's middle linearly, over a length `fade`: then gross outliers count for nothing.
+    """psi(e) = clip(e, low, high) - centre for a finite or infinite window, or Student-t's psi.
 
     Attributes
     ----------
     low, high
         The window.
     centre
-        Mean of kept(e), subtracted so that psi has mean zero.
+        Mean of clip(e), subtracted so that psi has mean zero.
     slope
         kappa, the mean of psi's derivative.
-    fade
-        0 for a window that clips.
     softness
         0 for a window. Otherwise psi(e) = e / (1 + softness e^2), Student-t's.
     """
@@ -61,7 +56,6 @@ class Cut:
     centre: float = 0.0
     slope: float = 1.0
     softness: float = 0.0
-    fade: float = 0.0
 
     def psi(self, residuals: Array) -> Array:
         """Return psi of residuals, (n,)."""
@@ -69,15 +63,7 @@ class Cut:
             # For a huge residual this is 1 / (softness e); the square must not overflow.
             inner = np.minimum(np.abs(residuals), 1e150)
             return residuals / (1.0 + self.softness * inner * inner)
-        return self._kept(residuals) - self.centre
-
-    def _kept(self, residuals: Array) -> Array:
-        inside = np.clip(residuals, self.low, self.high)
-        if self.fade == 0.0:
-            return inside
-        left = np.maximum(1.0 - np.abs(residuals - inside) / self.fade, 0.0)
-        middle = 0.5 * (self.low + self.high)
-        return np.where(left < 1.0, middle + (inside - middle) * left, residuals)
+        return np.clip(residuals, self.low, self.high) - self.centre
 
     @property
     def width(self) -> float:
@@ -95,12 +81,11 @@ class Cut:
             self,
             low=middle + times * (self.low - middle),
             high=middle + times * (self.high - middle),
-            fade=times * self.fade,
         )
 
     def excess(self, residuals: Array) -> Array:
         """Return what the window cuts off, (n,)."""
-        return residuals - self._kept(residuals)
+        return residuals - np.clip(residuals, self.low, self.high)
 
     def tamed(self, residuals: Array) -> Mask:
         """Return which residuals are outside the window, (n,)."""
@@ -271,7 +256,7 @@ class Window:
         e = np.clip(e, middle - reach, middle + reach)
         n = len(e)
         if n < _FEW:
-            return _usual(e)
+            return _around_median(e)
         below, above = _shares(n)
         low, high = e[below], e[n - 1 - above]
         low, high = low[:, None], high[None, :]
@@ -287,43 +272,24 @@ class Window:
         allowed = (share >= self.least) & (inside >= _FEW) & (sure > 0.0) & (high > low)
         allowed &= high - low >= 2.0 * _FINEST
         if not allowed.any():
-            return _usual(e)
+            return _around_median(e)
         score = np.where(allowed, variance / np.maximum(sure, 1e-9) ** 2, np.inf)
         i, j = np.unravel_index(int(np.argmin(score)), score.shape)
-        usual = _usual(e)
-        if score[i, j] > self.gain * _variance(usual, e):
+        usual = _around_median(e)
+        if score[i, j] > self.gain * float(np.var(usual.psi(e))) / usual.slope**2:
             return usual
         cut_low = -math.inf if below[i] == 0 else float(e[below[i]])
         cut_high = math.inf if above[j] == 0 else float(e[n - 1 - above[j]])
         return Cut(cut_low, cut_high, float(mean[i, j]), float(share[i, j]))
 
 
-def _usual(e: Array) -> Cut:
-    """Return the usual cut, clipping or fading, whichever location estimate varies less."""
-    clipped, faded = _around_median(e), _around_median(e, fade=1.0)
-    return min(clipped, faded, key=lambda cut: _variance(cut, e))
-
-
-def _variance(cut: Cut, e: Array) -> float:
-    """Return the asymptotic variance, times n, of the location estimate that psi makes."""
-    return float(np.var(cut.psi(e))) / cut.slope**2
-
-
-def _around_median(e: Array, deviations: float = _USUAL, fade: float = 0.0) -> Cut:
-    """Return a cut at some robust standard deviations around the median.
-
-    `fade` is the length on which it fades, in units of the window's half.
-    """
+def _around_median(e: Array, deviations: float = _USUAL) -> Cut:
+    """Return a cut at some robust standard deviations around the median."""
     middle = float(np.median(e))
     reach = max(deviations * 1.4826 * float(np.median(np.abs(e - middle))), _FINEST)
     low, high = middle - reach, middle + reach
-    share = float(np.mean((e >= low) & (e <= high)))
-    cut = Cut(low, high, 0.0, share, fade=fade * reach)
-    if fade > 0.0:  # on the way back psi falls by 1 / fade
-        falling = np.abs(e - np.clip(e, low, high))
-        falls = float(np.mean((falling > 0.0) & (falling < cut.fade))) / fade
-        cut = replace(cut, slope=max(share - falls, 0.05))
-    return replace(cut, centre=float(np.mean(cut.psi(e))))
+    inside = (e >= low) & (e <= high)
+    return Cut(low, high, float(np.mean(np.clip(e, low, high))), float(np.mean(inside)))
 
 
 def _shares(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
