@@ -57,3 +57,39 @@ def test_optuna_s_integers_are_integers():
     params = player.ask()
     assert [type(params[name]) for name in ("x0", "x1", "k0", "k1")] == [float, float, int, int]
     assert np.all(np.abs([params["k0"], params["k1"]]) <= 10)
+
+
+@pytest.mark.filterwarnings("ignore")  # the peers warn of what their fits do
+@pytest.mark.parametrize("kind", ["ucb", "rrp"])
+def test_between_fits_botorch_keeps_its_hyperparameters_and_takes_in_every_payoff(kind):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("botorch")
+    player = peers.BotorchPlayer(problem("branin").domain, 0, kind)
+    rng = np.random.default_rng(0)
+    fits = []
+    fitted = player._fitted
+    player._fitted = lambda: fits.append(len(player._values)) or fitted()
+    for index in range(16):
+        payoff = 50.0 if index == 4 else float(rng.standard_normal())
+        player.tell(player._domain.params(player._domain.draw(1, rng)[0]), payoff)
+    before = player._model()
+    for count in (17, 18):
+        params = player._domain.params(player._domain.draw(1, rng)[0])
+        with torch.no_grad():
+            expected = before.posterior(player._tensor([player._domain.point(params)])).mean
+        player.tell(params, float(expected))  # no surprise
+        model = player._model()
+        assert model.train_targets.shape == (count,)
+        for ours, theirs in zip(
+            model.covar_module.parameters(), before.covar_module.parameters(), strict=True
+        ):
+            assert torch.equal(ours, theirs)
+    assert fits == [16]
+    if kind == "rrp":
+        assert 4 in before.likelihood.noise_covar.support
+        assert list(model.likelihood.noise_covar.support) == list(
+            before.likelihood.noise_covar.support
+        )
+    player.tell(params, 1e4)
+    player._model()
+    assert fits == [16, 19]  # a payoff that far off is a reason to fit
