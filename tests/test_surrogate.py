@@ -56,7 +56,6 @@ def test_all_sites_as_basis_give_the_exact_process(layout, pending):
     expected = slow.posterior(layout, shape, points, payoffs, scales, waiting, C)
     np.testing.assert_allclose(mean, expected[0], atol=1e-8)
     np.testing.assert_allclose(variance, expected[1], atol=1e-8)
-    assert fast.constant() == pytest.approx(expected[2], abs=1e-8)
 
 
 @LAYOUTS
@@ -227,10 +226,11 @@ def test_a_deviation_that_may_be_there_is_a_mixture():
     points, payoffs, scales, waiting, C, shape = case(ARD)
     inner = process(ARD, shape, points, scales, waiting, np.unique(points, axis=0))
     inner.learn(payoffs)
+    inner.centre()
     found = Varying(1.5, 0.25, inner, 2.0, 0.3)
     mean, variance = found.predict(C)
     away, doubt = inner.predict(C)
-    away = 2.0 * (away - inner.constant())
+    away = 2.0 * away
     np.testing.assert_allclose(mean, 1.5 + 0.3 * away)
     # E[x^2] - E[x]^2 of 0.7 (away: 0) + 0.3 (away, with its own variance)
     second = 0.3 * (away**2 + 4.0 * doubt)
@@ -241,6 +241,39 @@ def test_a_deviation_that_may_be_there_is_a_mixture():
         assert value[:2] == pytest.approx((both[0][0], both[1][0]))
         numeric = slow.slope(lambda x: [one[0] for one in found.predict(x[None])], c)
         np.testing.assert_allclose(np.vstack(value[2:]), numeric, atol=1e-5)
+
+
+@LAYOUTS
+@pytest.mark.usefixtures("no_jitter")
+def test_a_centred_process_is_the_process_less_its_mean_over_the_points(layout):
+    points, payoffs, scales, waiting, C, shape = case(layout)
+    sites = np.unique(np.vstack([points, C]), axis=0)
+    found = process(layout, shape, points, scales, waiting, sites)
+    found.learn(payoffs)
+    everywhere = np.vstack([C, points])
+    mean, _ = found.predict(everywhere)
+    rows = found._scaled(found.basis.features(everywhere))
+    half = rows @ found._shrink.T
+    covariance = half @ half.T  # every point is in the basis: nothing is left unexplained
+    lift = np.vstack([np.eye(len(C)), np.zeros((len(points), len(C)))]) - np.vstack(
+        [np.zeros((len(C), len(C))), np.full((len(points), len(C)), 1.0 / len(points))]
+    )
+    found.centre()
+    np.testing.assert_allclose(found.predict(C)[0], lift.T @ mean, atol=1e-9)
+    exact = np.diag(lift.T @ covariance @ lift)
+    np.testing.assert_allclose(found.predict(C)[1], exact, atol=1e-6)
+    one = found.predict_gradient(C[-1])
+    assert one[:2] == pytest.approx((found.predict(C)[0][-1], found.predict(C)[1][-1]), abs=1e-9)
+
+
+def test_an_offset_that_all_points_share_is_no_deviation():
+    rng = np.random.default_rng(0)
+    points = rng.random((100, 3))
+    shape = Shape(np.full(3, 0.5), 0.4, 0.6)
+    found = process(ARD, shape, points, np.ones(100), points[:0], points)
+    found.learn(np.full(100, 0.5))
+    found.centre()
+    assert float(np.abs(found.predict(points)[0]).max()) < 0.02
 
 
 @pytest.mark.parametrize("layout", [ARD, ADDITIVE], ids=["matern", "additive"])

@@ -62,7 +62,7 @@ def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
 def maximise(
     space: SearchSpace, belief: Belief, width: float, seen: Array, rng: np.random.Generator
 ) -> Array:
-    """Return the position (dimension,) where mean + width x standard deviation is highest.
+    """Return the position (dimension,) where `Belief.uppers` is highest.
 
     Parameters
     ----------

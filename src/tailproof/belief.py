@@ -134,4 +134,5 @@ def _remainder(
         layout, rest.shape, data.points, ones, pending, calibration.anchors, _REMAINDER_BASIS
     )
     process.learn(np.clip(excess, -rest.inner_bound, rest.inner_bound) / rest.inner_scale)
+    process.centre()
     return Varying(mean, variance, process, rest.inner_scale, rest.weight)

@@ -205,7 +205,7 @@ def _learn_remainder(
     that tends to 1 slowly.
     """
     level = settings.level
-    # A lone excess, however large, may move the mean by about a standard error.
+    # A lone excess, however large, may move the mean by about two standard errors.
     few = 2.0 * math.sqrt(len(data)) * usual
     bound = tuning_free_bound(excess, level, few)
     scale = float(np.sqrt(np.mean(np.clip(excess, -bound, bound) ** 2)))

@@ -210,6 +210,7 @@ class Process:
         self._factor = self._factored(self._gram, shape.noise)
         self._waiting = self._scaled(pending)
         self._weights = np.zeros(self._rows.shape[1])
+        self._origin = np.zeros(self._rows.shape[1])
 
     def _scaled(self, phi: Array) -> Array:
         constant = np.full((len(phi), 1), np.sqrt(CONSTANT))
@@ -254,14 +255,17 @@ class Process:
         moment = self._rows.T @ (self._precision * payoffs) / self.shape.noise
         self._weights = scipy.linalg.cho_solve((self._factor, True), moment, check_finite=False)
 
-    def constant(self) -> float:
-        """Return the posterior mean of c."""
-        return float(self._weights[-1]) * float(np.sqrt(CONSTANT))
+    def centre(self) -> None:
+        """From now on predict how far the process lies from its own mean over the payoffs' points.
+
+        What all points share is then in neither mean nor variance.
+        """
+        self._origin = self._rows.mean(axis=0)
 
     def predict(self, C: Array) -> tuple[Array, Array]:
         """Return mean and variance at the rows of C (n, p)."""
         phi = self.basis.features(C)
-        rows = self._scaled(phi)
+        rows = self._scaled(phi) - self._origin
         half = rows @ self._shrink.T
         gap = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
         return rows @ self._weights, self.shape.signal * gap + np.einsum("ij,ij->i", half, half)
@@ -270,7 +274,7 @@ class Process:
         """Return mean, variance and their derivatives at one point c (p,)."""
         phi, slope = self.basis.at(c)
         root = np.sqrt(self.shape.signal)
-        row = np.append(root * phi, np.sqrt(CONSTANT))
+        row = np.append(root * phi, np.sqrt(CONSTANT)) - self._origin
         half = self._shrink @ row
         back = self._shrink.T @ half
         gap = max(1.0 - float(phi @ phi), 0.0)
@@ -301,7 +305,7 @@ class Varying:
     mean, variance
         Of the constant; its variance is not in those of `predict`, since it is the same everywhere.
     process
-        Of the deviation, whose own constant is left out; None if there is none.
+        Of the deviation, centred (`Process.centre`); None if there is none.
     scale
         Unit of the deviation.
     weight
@@ -319,7 +323,7 @@ class Varying:
         if self.process is None:
             return np.full(len(C), self.mean), np.zeros(len(C))
         mean, variance = self.process.predict(C)
-        away, w = self.scale * (mean - self.process.constant()), self.weight
+        away, w = self.scale * mean, self.weight
         within = w * self.scale**2 * variance
         return self.mean + w * away, within + w * (1.0 - w) * away**2
 
@@ -328,7 +332,7 @@ class Varying:
         if self.process is None:
             return self.mean, 0.0, np.zeros(len(c)), np.zeros(len(c))
         mean, variance, mean_slope, variance_slope = self.process.predict_gradient(c)
-        away, w = self.scale * (mean - self.process.constant()), self.weight
+        away, w = self.scale * mean, self.weight
         within = w * self.scale**2 * variance
         away_slope = self.scale * mean_slope
         return (
