@@ -173,3 +173,33 @@ def test_few_payoffs_are_enough(taming, n):
     mean, deviation = belief.predict(known.points)
     assert np.isfinite(mean).all()
     assert (deviation > 0.0).all()
+
+
+def gross(rng, n):
+    return np.where(rng.random(n) < 0.06, 50.0, 1.0) * 0.3 * rng.standard_normal(n)
+
+
+def test_gross_outliers_everywhere_fade():
+    known = data(150, 2, noise=gross)
+    found = refit(known, None, Settings(LAYOUT))
+    assert found.cut.fade > 0.0
+    assert found.remainder is not None
+    assert found.remainder.weight == 0.0
+    noise = found.scale * math.sqrt(found.shape.noise)
+    assert noise == pytest.approx(0.3, rel=0.25)
+    clipped = found.scale * math.sqrt(refit(known, None, Settings(LAYOUT, Clip())).shape.noise)
+    assert clipped > 1.25 * noise
+    assert calibration_from_state(found.state()).cut == found.cut
+
+
+def test_gross_outliers_on_one_hill_do_not_fade():
+    # There the mean lies away from the median, and a varying remainder has to find it.
+    rng = np.random.default_rng(1)
+    points = rng.random((150, 2))
+    on_hill = points[:, 0] > 0.75
+    rare = on_hill & (rng.random(150) < 0.4)
+    payoffs = 0.3 * rng.standard_normal(150) + np.where(rare, 12.0, 0.0)
+    found = refit(Data(points, payoffs), None, Settings(LAYOUT))
+    assert found.remainder is not None
+    assert found.remainder.weight > 0.5
+    assert found.cut.fade == 0.0

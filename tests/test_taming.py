@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tailproof.taming import Clip, Cut, StudentT, Untamed, Window, tuning_free_bound
+from tailproof.taming import Clip, Cut, StudentT, Untamed, Window, faded, tuning_free_bound
 
 N = 20_000
 STRATEGIES = [Window(), Untamed(), Clip(), StudentT()]
@@ -304,3 +304,48 @@ def test_the_bound_of_extreme_values_is_finite(top):
     bound = tuning_free_bound(np.append(np.linspace(0.0, 1.0, 20), top), 3.0)
     assert 0.0 < bound < math.inf
     assert tuning_free_bound(np.full(10, top), 2.0) == pytest.approx(top * math.sqrt(5.0))
+
+
+# ---- fading -----------------------------------------------------------------------
+
+
+def contaminated(n=400):
+    return np.append(sample(stats.norm(), n - n // 20), 50.0 * sample(stats.norm(), n // 20))
+
+
+def test_gross_outliers_on_both_sides_count_for_nothing():
+    e = contaminated()
+    clipped = Window().learn(e)
+    cut = faded(clipped, e)
+    assert cut.fade > 0.0
+    assert 2.0 < cut.high < 3.5
+    middle, far = 0.5 * (cut.low + cut.high), np.array([-60.0, 60.0])
+    np.testing.assert_allclose(cut.psi(far), middle - cut.centre)
+    np.testing.assert_allclose(cut.excess(far), far - middle)
+    assert np.var(cut.psi(e)) / cut.slope**2 < np.var(clipped.psi(e)) / clipped.slope**2
+
+
+def test_a_cut_that_fades_has_mean_zero_its_own_mean_slope_and_loses_nothing():
+    e = contaminated(3000)
+    cut = faded(Window().learn(e), e)
+    assert float(np.mean(cut.psi(e))) == pytest.approx(0.0, abs=1e-9)
+    numeric = (cut.psi(e + 1e-7) - cut.psi(e - 1e-7)) / 2e-7
+    assert float(np.mean(numeric)) == pytest.approx(cut.slope, abs=2.0 / 3000)
+    np.testing.assert_allclose(cut.psi(e) + cut.centre + cut.excess(e), e, atol=1e-9)
+    assert (cut.tamed(e) == (cut.excess(e) != 0.0)).all()
+    assert cut.clipping.fade == 0.0
+    assert cut.wider(2.0).fade == 2.0 * cut.fade
+
+
+def test_outliers_on_one_side_do_not_fade():
+    e = np.append(sample(stats.norm(), 380), 50.0 + sample(stats.norm(), 20))
+    cut = Window().learn(e)
+    assert faded(cut, e) is cut
+
+
+@pytest.mark.parametrize("law", [stats.norm(), stats.uniform(-1, 2), stats.expon()])
+def test_light_tails_gain_next_to_nothing_by_fading(law):
+    e = sample(law, 2000)
+    cut = Window().learn(e)
+    other = faded(cut, e)
+    assert np.var(other.psi(e)) / other.slope**2 < 1.05 * np.var(e)

@@ -170,7 +170,7 @@ class Calibration:
             "location": self.location,
             "scale": self.scale,
             "shape": _shape_state(self.shape),
-            "cut": [cut.low, cut.high, cut.centre, cut.slope, cut.softness],
+            "cut": [cut.low, cut.high, cut.centre, cut.slope, cut.softness, cut.fade],
             "spread": [self.spread.rate, self.spread.middle],
             "remainder": rest
             and {

@@ -32,10 +32,13 @@ class Prior:
     """Normal priors on logarithms: (mean, standard deviation) each, in standardised units.
 
     The lengthscales' mean grows with the square root of the number of parameters, as distances
-    in a cube do.
+    in a cube do. Below it their deviation is `shorter`: one short lengthscale is enough for a
+    process to run through every payoff, outliers and all, while long ones only leave a parameter
+    out.
     """
 
     lengthscale: tuple[float, float] = (math.log(0.3), 0.8)
+    shorter: float = 0.4
     signal: tuple[float, float] = (math.log(1.0), 2.0)
     noise: tuple[float, float] = (math.log(0.5), 1.5)
 
@@ -44,9 +47,11 @@ class Prior:
         stretch = 0.5 * math.log(max(owners, 1))
         return np.array([self.lengthscale[0] + stretch] * owners + [self.signal[0], self.noise[0]])
 
-    def deviations(self, owners: int) -> Array:
-        """Return the standard deviations of (lengthscales, signal, noise)."""
-        return np.array([self.lengthscale[1]] * owners + [self.signal[1], self.noise[1]])
+    def deviations(self, theta: Array) -> Array:
+        """Return the standard deviations of theta = ln (lengthscales, signal, noise) at theta."""
+        short = theta[:-2] < self.means(len(theta) - 2)[:-2]
+        lengths = np.where(short, self.shorter, self.lengthscale[1])
+        return np.append(lengths, [self.signal[1], self.noise[1]])
 
 
 def typical(prior: Prior, owners: int) -> Shape:
@@ -113,9 +118,10 @@ def negative_log(
             shape.noise * float(np.diag(weight) @ relative),
         ],
     )
-    away = (theta - prior.means(layout.owners)) / prior.deviations(layout.owners)
+    deviations = prior.deviations(theta)
+    away = (theta - prior.means(layout.owners)) / deviations
     value = 0.5 * float(payoffs @ alpha) + float(np.log(np.diag(factor)).sum())
-    return value + 0.5 * float(away @ away), gradient + away / prior.deviations(layout.owners)
+    return value + 0.5 * float(away @ away), gradient + away / deviations
 
 
 def most_likely(

@@ -19,8 +19,8 @@ from tailproof._engine import correlation as engine
 from tailproof.calibration import Calibration, Data, Remainder, Settings, Spread
 from tailproof.likelihood import log_evidence, most_likely, typical
 from tailproof.robust_fit import anchors_for, left_out, process_on, settle
-from tailproof.surrogate import CONSTANT, Shape
-from tailproof.taming import Cut, tuning_free_bound
+from tailproof.surrogate import CONSTANT, Process, Shape
+from tailproof.taming import Cut, faded, tuning_free_bound
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _TURNS = 5
 # Shares of the variance that a varying remainder may explain.
 _SIGNALS = (0.1, 0.2, 0.4)
 # Less probable than this, a varying remainder is left out.
-_LEAST_WEIGHT = 0.05
+_LEAST_WEIGHT = 0.3
 
 
 def next_refit(count: int) -> int:
@@ -76,7 +76,6 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
     anchors = anchors_for(settings.layout, shape, data.points)
     known = Calibration(len(data), location, scale, shape, Cut(), Spread(), None, anchors)
     z = settings.taming.prepare(known.standardise(data.payoffs))
-    rows = _likelihood_rows(len(data))
     scales, residuals = np.ones(len(data)), z
     for _ in range(3 if previous is None else 2):
         cut, fitted, residuals = _turns(data, z, scales, known, settings)
@@ -85,23 +84,70 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
             known = replace(known, spread=spread)
             scales = spread.of(fitted)
             cut, fitted, residuals = _turns(data, z, scales, known, settings)
-        tamed = fitted + scales * cut.psi((z - fitted) / scales) / cut.slope
-        shape = most_likely(
-            settings.layout,
-            data.points[rows],
-            tamed[rows],
-            scales[rows] ** 2,
-            settings.prior,
-            known.shape,
-        )
-        known = replace(known, shape=shape)
+        known = replace(known, shape=_shape(data, z, scales, known, cut, fitted, settings))
     cut, fitted, residuals = _turns(data, z, scales, known, settings)
     known = replace(known, cut=cut)
-    if settings.taming.restores_mean:
-        usual = 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
-        rest = _learn_remainder(data, cut.excess(residuals), usual, known.shape, settings)
-        known = replace(known, remainder=rest)
-    return known
+    if not settings.taming.restores_mean:
+        return known
+    known = replace(known, remainder=_learn_remainder(data, residuals, known, settings))
+    return _fade(data, z, scales, known, fitted, residuals, settings)
+
+
+def _shape(
+    data: Data,
+    z: Array,
+    scales: Array,
+    known: Calibration,
+    cut: Cut,
+    fitted: Array,
+    settings: Settings,
+) -> Shape:
+    """Return the shape that is most likely for the payoffs a cut has tamed around a fit."""
+    rows = _likelihood_rows(len(data))
+    tamed = fitted + scales * cut.psi((z - fitted) / scales) / cut.slope
+    return most_likely(
+        settings.layout,
+        data.points[rows],
+        tamed[rows],
+        scales[rows] ** 2,
+        settings.prior,
+        known.shape,
+    )
+
+
+def _fade(
+    data: Data,
+    z: Array,
+    scales: Array,
+    known: Calibration,
+    fitted: Array,
+    residuals: Array,
+    settings: Settings,
+) -> Calibration:
+    """Return the calibration with a cut that fades, where that estimates better and is no risk.
+
+    It is one where what was cut off may vary over the space: gross outliers on one hill are how a
+    best mean away from the best median shows itself.
+    """
+    if known.remainder is None or known.remainder.weight > 0.0:
+        return known
+    cut = faded(known.cut, residuals)
+    if cut is known.cut:
+        return known
+    process = _process(data, scales, known, settings)
+    fitted = settle(process, cut, z, scales, fitted)
+    known = replace(known, cut=cut, shape=_shape(data, z, scales, known, cut, fitted, settings))
+    process = _process(data, scales, known, settings)
+    fitted = settle(process, cut, z, scales, fitted)
+    residuals = left_out(cut, (z - fitted) / scales, process.leverage())
+    rest = _learn_remainder(data, residuals, known, settings)
+    return replace(known, remainder=rest and replace(rest, weight=0.0))
+
+
+def _process(data: Data, scales: Array, known: Calibration, settings: Settings) -> Process:
+    return process_on(
+        settings.layout, known.shape, data.points, scales, data.points[:0], known.anchors
+    )
 
 
 def _start(previous: Calibration | None, scale: float, settings: Settings) -> Shape:
@@ -131,9 +177,7 @@ def _turns(
     A window's place and the fit's constant could drift together for ever, so each turn begins with
     residuals of median zero.
     """
-    process = process_on(
-        settings.layout, known.shape, data.points, scales, data.points[:0], known.anchors
-    )
+    process = _process(data, scales, known, settings)
     leverage = process.leverage()
     fitted = np.full(len(z), float(np.median(z)))
     residuals = (z - fitted) / scales
@@ -194,17 +238,16 @@ def _learn_spread(fitted: Array, residuals: Array) -> Spread:
 
 
 def _learn_remainder(
-    data: Data, excess: Array, usual: float, shape: Shape, settings: Settings
+    data: Data, residuals: Array, known: Calibration, settings: Settings
 ) -> Remainder | None:
     """Return what the cut takes off on average, and whether that varies; None if it is nothing.
-
-    `usual` is the robust scale of the residuals.
 
     How it varies is judged, and estimated, from where payoffs were cut off and on which side more
     than from how much, so that no single one decides: sizes are clipped at a quantile of theirs
     that tends to 1 slowly.
     """
-    level = settings.level
+    level, excess = settings.level, known.cut.excess(residuals)
+    usual = 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
     # A lone excess, however large, may move the mean by about two standard errors.
     few = 2.0 * math.sqrt(len(data)) * usual
     bound = tuning_free_bound(excess, level, few)
@@ -216,7 +259,7 @@ def _learn_remainder(
     inner = min(float(np.quantile(sizes, share)), bound)
     marks = np.clip(excess, -inner, inner)
     inner_scale = float(np.sqrt(np.mean(marks**2)))
-    found, weight = _varying(data, marks / inner_scale, shape, settings)
+    found, weight = _varying(data, marks / inner_scale, known.shape, settings)
     if weight < _LEAST_WEIGHT:
         weight = 0.0
     return Remainder(bound, scale, bound * level / len(data), inner, inner_scale, found, weight)

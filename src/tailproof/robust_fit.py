@@ -64,6 +64,9 @@ def settle(process: Process, cut: Cut, z: Array, scales: Array, start: Array) ->
     Each step is least squares on m + psi(z - m) with noise kappa n^2: psi's slope is at most 1, so
     the penalised criterion falls at every step, and its minimum is the fit with noise n^2 to the
     tamed payoffs m + psi(z - m) / kappa. Steps are accelerated as Nesterov's.
+
+    A cut that fades has several solutions, and could take a hill seen once or twice for outliers:
+    it sets out from the one solution of the cut that clips at the same ends.
     """
     smoother = process.smoother(process.shape.noise * cut.slope)
     if cut == Cut():
@@ -72,8 +75,8 @@ def settle(process: Process, cut: Cut, z: Array, scales: Array, start: Array) ->
     stages = max(math.ceil(math.log(max(4.0 * far / cut.width, 1.0), _WIDER)), 0)
     fitted = start
     for stage in range(min(stages, _MOST_STAGES), -1, -1):
-        fitted = _descend(smoother, cut.wider(_WIDER**stage), z, scales, fitted)
-    return fitted
+        fitted = _descend(smoother, cut.clipping.wider(_WIDER**stage), z, scales, fitted)
+    return fitted if cut.fade == 0.0 else _descend(smoother, cut, z, scales, fitted)
 
 
 def _descend(smoother: Smoother, cut: Cut, z: Array, scales: Array, start: Array) -> Array:

@@ -30,6 +30,8 @@ _FAR = 1e3
 _FINEST = 0.05
 # Robust standard deviations of the usual cut of residuals, and of the first one of payoffs.
 _USUAL, _WIDE = 2.5, 5.0
+# Outliers fade only where at least this share of them lies on either side.
+_BALANCED = 0.25
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -37,18 +39,23 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cut:
-    """psi(e) = clip(e, low, high) - centre for a finite or infinite window, or Student-t's psi.
+    """psi(e) = kept(e) - centre for a finite or infinite window, or Student-t's psi.
+
+    Inside the window kept(e) = e. Outside it stays at the end it has passed, or falls back to the
+    window's middle linearly, over a length `fade`: then gross outliers count for nothing.
 
     Attributes
     ----------
     low, high
         The window.
     centre
-        Mean of clip(e), subtracted so that psi has mean zero.
+        Mean of kept(e), subtracted so that psi has mean zero.
     slope
         kappa, the mean of psi's derivative.
     softness
         0 for a window. Otherwise psi(e) = e / (1 + softness e^2), Student-t's.
+    fade
+        0 for a window that clips.
     """
 
     low: float = -math.inf
@@ -56,6 +63,7 @@ class Cut:
     centre: float = 0.0
     slope: float = 1.0
     softness: float = 0.0
+    fade: float = 0.0
 
     def psi(self, residuals: Array) -> Array:
         """Return psi of residuals, (n,)."""
@@ -63,7 +71,20 @@ class Cut:
             # For a huge residual this is 1 / (softness e); the square must not overflow.
             inner = np.minimum(np.abs(residuals), 1e150)
             return residuals / (1.0 + self.softness * inner * inner)
-        return np.clip(residuals, self.low, self.high) - self.centre
+        return self._kept(residuals) - self.centre
+
+    def _kept(self, residuals: Array) -> Array:
+        inside = np.clip(residuals, self.low, self.high)
+        if self.fade == 0.0:
+            return inside
+        left = np.maximum(1.0 - np.abs(residuals - inside) / self.fade, 0.0)
+        middle = 0.5 * (self.low + self.high)
+        return np.where(left < 1.0, middle + (inside - middle) * left, residuals)
+
+    @property
+    def clipping(self) -> Cut:
+        """The same cut, which clips where this one may fade."""
+        return replace(self, fade=0.0)
 
     @property
     def width(self) -> float:
@@ -81,11 +102,12 @@ class Cut:
             self,
             low=middle + times * (self.low - middle),
             high=middle + times * (self.high - middle),
+            fade=times * self.fade,
         )
 
     def excess(self, residuals: Array) -> Array:
         """Return what the window cuts off, (n,)."""
-        return residuals - np.clip(residuals, self.low, self.high)
+        return residuals - self._kept(residuals)
 
     def tamed(self, residuals: Array) -> Mask:
         """Return which residuals are outside the window, (n,)."""
@@ -276,20 +298,52 @@ class Window:
         score = np.where(allowed, variance / np.maximum(sure, 1e-9) ** 2, np.inf)
         i, j = np.unravel_index(int(np.argmin(score)), score.shape)
         usual = _around_median(e)
-        if score[i, j] > self.gain * float(np.var(usual.psi(e))) / usual.slope**2:
+        if score[i, j] > self.gain * _variance(usual, e):
             return usual
         cut_low = -math.inf if below[i] == 0 else float(e[below[i]])
         cut_high = math.inf if above[j] == 0 else float(e[n - 1 - above[j]])
         return Cut(cut_low, cut_high, float(mean[i, j]), float(share[i, j]))
 
 
-def _around_median(e: Array, deviations: float = _USUAL) -> Cut:
-    """Return a cut at some robust standard deviations around the median."""
+def faded(cut: Cut, residuals: Array) -> Cut:
+    """Return a cut that fades outside the usual window, if that estimates better than `cut`.
+
+    Only where outliers lie on either side: those on one side are where the mean lies away from the
+    median.
+
+    Examples
+    --------
+    >>> e = np.append(np.linspace(-2.0, 2.0, 96), [-40.0, -30.0, 30.0, 40.0])
+    >>> cut = Window().learn(e)
+    >>> cut.fade, faded(cut, e).fade > 0.0
+    (0.0, True)
+    """
+    other = _around_median(residuals, fades=True)
+    below, above = np.sum(residuals < other.low), np.sum(residuals > other.high)
+    if min(below, above) < _BALANCED * (below + above):
+        return cut
+    return other if _variance(other, residuals) < _variance(cut, residuals) else cut
+
+
+def _variance(cut: Cut, e: Array) -> float:
+    """Return the asymptotic variance, times n, of the location estimate that psi makes."""
+    return float(np.var(cut.psi(e))) / cut.slope**2
+
+
+def _around_median(e: Array, deviations: float = _USUAL, *, fades: bool = False) -> Cut:
+    """Return a cut at some robust standard deviations around the median.
+
+    One that fades does so on the length of the window's half.
+    """
     middle = float(np.median(e))
     reach = max(deviations * 1.4826 * float(np.median(np.abs(e - middle))), _FINEST)
     low, high = middle - reach, middle + reach
-    inside = (e >= low) & (e <= high)
-    return Cut(low, high, float(np.mean(np.clip(e, low, high))), float(np.mean(inside)))
+    slope = float(np.mean((e >= low) & (e <= high)))
+    if fades:  # on the way back psi falls as steeply as it rose
+        beyond = np.abs(e - np.clip(e, low, high))
+        slope = max(slope - float(np.mean((beyond > 0.0) & (beyond < reach))), 0.05)
+    cut = Cut(low, high, 0.0, slope, fade=reach if fades else 0.0)
+    return replace(cut, centre=float(np.mean(cut.psi(e))))
 
 
 def _shares(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

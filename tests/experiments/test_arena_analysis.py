@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel, wilcoxon
 
-from tailproof.experiments.arena.analysis import Table, one_sided, ratio_bootstrap
-from tailproof.experiments.arena.claims import FAILS, HOLDS, OPEN, claims
+from tailproof.experiments.arena.analysis import POOLS, Table, one_sided, ratio_bootstrap
+from tailproof.experiments.arena.claims import FAILS, HOLDS, LEVEL, OPEN, claims
+from tailproof.experiments.arena.laws import LAWS
 from tailproof.experiments.arena.plan import SEEDS, Plan
+from tailproof.experiments.arena.problems import PROBLEMS, cell_names
 from tailproof.experiments.arena.records import Run
 from tailproof.experiments.arena.report import html, markdown, sections, summary
 
 HEAVY = ("branin", "t1.5")
 LIGHT = ("branin", "gaussian")
 TRAP = ("trap", "trap")
+CELLS = cell_names(PROBLEMS, tuple(LAWS))  # what a claim about a pool needs all of
+ALL_HEAVY = tuple(cell for cell in CELLS if POOLS["heavy"](cell))
+ALL_LIGHT = tuple(cell for cell in CELLS if POOLS["gaussian"](cell))
 
 
 def run(contestant, seed, simple, cell=HEAVY, **more):
@@ -26,6 +31,10 @@ def runs_of(values, cell=HEAVY):
         for seed, value in enumerate(row)
         if value is not None
     ]
+
+
+def everywhere(values, cells):
+    return [one for cell in cells for one in runs_of(values, cell)]
 
 
 def test_means_standard_errors_and_ranks_of_a_cell():
@@ -182,10 +191,15 @@ def claim(found, words):
 
 
 def complete(better=0.2, gaussian=1.1, ours="mean", robust="median", seeds=SEEDS):
-    """Ours better by `better` under heavy tails; its Gaussian regret `gaussian` times the other."""
+    """The whole arena: under heavy tails ours is better by `better`.
+
+    Its Gaussian regret is `gaussian` times the other's.
+    """
     noise = np.linspace(0.0, 0.05, seeds)
-    runs = runs_of({"tailproof": 0.3 + noise, "student-t-gp": 0.3 + better + noise[::-1]})
-    runs += runs_of({"tailproof": [0.1 * gaussian] * seeds, "student-t-gp": [0.1] * seeds}, LIGHT)
+    heavy = {"tailproof": 0.3 + noise, "student-t-gp": 0.3 + better + noise[::-1]}
+    light = {"tailproof": [0.1 * gaussian] * seeds, "student-t-gp": [0.1] * seeds}
+    runs = everywhere(heavy, [cell for cell in ALL_HEAVY if cell != TRAP])
+    runs += everywhere(light, ALL_LIGHT)
     for seed in range(seeds):
         runs.append(run("tailproof", seed, 0.1, TRAP, place=ours))
         runs.append(run("student-t-gp", seed, 0.5, TRAP, place=robust))
@@ -215,6 +229,7 @@ def test_one_seed_short_of_the_standard_every_claim_is_open():
     found = claims(Table(complete(seeds=SEEDS - 1)))
     assert len(found) == 7
     assert {one.verdict for one in found} == {"open, points to yes"}
+    assert {one.seeds for one in found} == {SEEDS - 1}  # no cell is missing
     other = claims(Table(complete(-0.5, 1.2, "median", "mean", seeds=SEEDS - 1)))
     assert {one.outcome for one in other} == {OPEN}
     assert claim(other, "lower mean simple regret").verdict == "open, points to no"
@@ -225,13 +240,13 @@ def test_one_seed_short_of_the_standard_every_claim_is_open():
 
 def test_the_figures_say_how_many_seeds_a_claim_rests_on():
     found = claims(Table(complete(seeds=3)))
-    for words in (
-        "best mean rank of all in simple regret, heavy without t(3)",
-        "lower mean simple",
+    for words, cells in (
+        ("best mean rank of all in simple regret, heavy without t(3)", "26 of 26 cells"),
+        ("lower mean simple", "31 of 31 cells"),
     ):
-        assert "2 of 2 cells with 3 or more shared seeds" in claim(found, words).figures
+        assert f"{cells} with 3 or more shared seeds" in claim(found, words).figures
     gaussian = claim(found, "within 15%").figures
-    assert "1 of 1 cells with 3 or more shared seeds; 1 of 1 rivals" in gaussian
+    assert "5 of 5 cells with 3 or more shared seeds; 1 of 1 rivals" in gaussian
     assert claim(found, "finds the best mean").figures == "100% of 3 seeds"
     assert claim(found, "best median").figures == "Student-t GP 100% of 3 seeds"
 
@@ -241,7 +256,7 @@ def peer(who, seeds, cells, simple, **more):
 
 
 def test_a_peer_s_single_seed_leaves_the_others_decided():
-    runs = complete() + peer("botorch-ucb", 1, (HEAVY, LIGHT, TRAP), 0.05)
+    runs = complete() + peer("botorch-ucb", 1, CELLS, 0.05)
     found = claims(Table(runs))
     steady = claim(found, "of all with 20 seeds in simple regret, heavy without t(3)")
     everybody = claim(found, "of all in simple regret, heavy without t(3)")
@@ -258,10 +273,10 @@ def test_a_peer_s_single_seed_leaves_the_others_decided():
 
 def test_a_rival_that_looks_weak_on_one_seed_still_leaves_the_claim_about_all_open():
     """Nearer to ours in the figures is the rival with all its seeds; the other may come closer."""
-    runs = complete() + peer("botorch-ucb", 1, (HEAVY, LIGHT, TRAP), 0.9)
+    runs = complete() + peer("botorch-ucb", 1, CELLS, 0.9)
     one = claim(claims(Table(runs)), "best rival in mean")
     assert "Student-t GP" in one.figures
-    assert one.verdict == "open, points to yes"
+    assert (one.verdict, one.seeds) == ("open, points to yes", 1)
 
 
 def test_a_robust_peer_s_single_seed_leaves_the_trap_decided():
@@ -279,7 +294,7 @@ def test_a_claim_about_a_pool_is_open_while_a_cell_is_missing():
     found = claims(Table(runs))
     one = claim(found, "regret than BoTorch UCB")
     assert (one.verdict, one.seeds) == ("open, points to yes", 0)
-    assert "1 of 2 cells with 20 or more shared seeds" in one.figures
+    assert "1 of 31 cells with 20 or more shared seeds" in one.figures
     assert claim(found, "of all in simple regret, heavy without t(3)").outcome == OPEN
     assert (
         claim(found, "of all with 20 seeds in simple regret, heavy without t(3)").outcome == HOLDS
@@ -289,9 +304,39 @@ def test_a_claim_about_a_pool_is_open_while_a_cell_is_missing():
     assert "1 of 2 rivals" in claim(found, "best rival in mean").figures
 
 
+@pytest.mark.parametrize("cells", [(HEAVY,), [cell for cell in ALL_HEAVY if cell != HEAVY]])
+def test_cells_that_nobody_has_played_leave_the_claims_about_the_pool_open(cells):
+    """All seeds of one cell, or of all cells but one, do not speak of the whole arena."""
+    values = {"tailproof": [0.1] * SEEDS, "random": [0.5] * SEEDS}
+    found = claims(Table(everywhere(values, cells)))
+    about = [one for one in found if "simple regret" in one.text]
+    assert len(about) == 4  # ranks in three pools, and a pair
+    assert {(one.verdict, one.seeds) for one in about} == {("open, points to yes", 0)}
+    assert f"{len(cells)} of 31 cells with 20 or" in claim(found, "regret than random").figures
+    whole = claims(Table(everywhere(values, ALL_HEAVY)))
+    assert {one.outcome for one in whole if "simple regret" in one.text} == {HOLDS}
+
+
+def test_a_large_gap_in_the_trap_does_not_outweigh_noise_everywhere_else():
+    """The trap has one law and the others six: means of a problem's laws would count it sixfold."""
+    noise, trap = np.tile([0.1, -0.1], SEEDS // 2), np.full(SEEDS, 0.3)
+    others = [cell for cell in ALL_HEAVY if cell != TRAP]
+    runs = everywhere({"tailproof": [0.5] * SEEDS, "random": 0.5 + noise}, others)
+    runs += runs_of({"tailproof": [0.5] * SEEDS, "random": 0.5 + trap}, TRAP)
+    table = Table(runs)
+    found = table.paired("heavy", "random")
+    assert (found.groups, found.cells) == (6 * SEEDS, 31)
+    means, sums = (np.concatenate([*[laws * noise] * 5, trap]) for laws in (1, 6))
+    assert one_sided(means)[0] < LEVEL < one_sided(sums)[0]
+    assert (found.t, found.wilcoxon) == pytest.approx(one_sided(sums))
+    assert found.difference == pytest.approx(sums.sum() / found.pairs)
+    assert found.difference > 0.0
+    assert claim(claims(table), "regret than random search").outcome == FAILS
+
+
 def test_seeds_that_are_not_the_same_are_not_shared():
-    runs = runs_of({"tailproof": [0.1] * SEEDS})
-    runs += [run("random", seed, 0.5) for seed in range(5, SEEDS + 5)]
+    runs = everywhere({"tailproof": [0.1] * SEEDS}, ALL_HEAVY)
+    runs += everywhere({"random": [None] * 5 + [0.5] * SEEDS}, ALL_HEAVY)
     found = claims(Table(runs))
     assert claim(found, "regret than random search").seeds == SEEDS - 5
     assert claim(found, "simple regret, heavy without t(3)").outcome == OPEN
@@ -300,15 +345,14 @@ def test_seeds_that_are_not_the_same_are_not_shared():
 def test_the_gaussian_claim_shows_an_interval_and_is_decided_by_the_ratio():
     theirs = np.tile([0.1, 0.3], SEEDS // 2)
     ours = 1.14 * theirs.mean() + np.tile([-0.05, 0.05], SEEDS // 2)
-    table = Table(complete()[: 2 * SEEDS] + runs_of({"tailproof": ours, "random": theirs}, LIGHT))
+    runs = everywhere({"tailproof": [0.1] * SEEDS, "random": [0.5] * SEEDS}, ALL_HEAVY)
+    table = Table(runs + everywhere({"tailproof": ours, "random": theirs}, ALL_LIGHT))
     low, high = table.ratio_interval("gaussian", "random")
     assert low < 1.14 < 1.15 < high
     one = claim(claims(table), "best rival in mean")
-    assert one.points_to_yes
-    words = (
-        f"ratio 1.140 (90% bootstrap interval {low:.3f} to {high:.3f} over 20 problems and seeds)"
-    )
-    assert words in one.figures
+    assert one.outcome == HOLDS
+    words = f"90% bootstrap interval {low:.3f} to {high:.3f} over 100 problems and seeds"
+    assert f"ratio 1.140, which decides ({words})" in one.figures
     few = Table(runs_of({"tailproof": [0.1], "random": [0.1]}, LIGHT))
     assert "too few problems and seeds for an interval" in claim(claims(few), "within 15%").figures
 
@@ -324,8 +368,21 @@ def test_the_interval_is_that_of_the_worst_rival():
     assert low > 1.0
 
 
+def test_where_nobody_has_gaussian_regret_left_the_ratio_is_one():
+    none = {"tailproof": [0.0] * SEEDS, "random": [0.0] * SEEDS}
+    one = claim(claims(Table(everywhere(none, ALL_LIGHT))), "within 15%")
+    assert one.outcome == HOLDS
+    assert "ratio 1.000, which decides" in one.figures
+    assert "interval 1.000 to 1.000" in one.figures
+    some = none | {"tailproof": [0.0] * (SEEDS - 1) + [0.1]}
+    one = claim(claims(Table(everywhere(some, ALL_LIGHT))), "within 15%")
+    assert one.outcome == FAILS
+    assert "ratio inf, which decides" in one.figures
+
+
 def test_a_tie_is_not_the_best_rank():
-    table = Table(runs_of({"tailproof": [0.1, 0.2] * 10, "random": [0.1, 0.2] * 10}))
+    values = {"tailproof": [0.1, 0.2] * 10, "random": [0.1, 0.2] * 10}
+    table = Table(everywhere(values, ALL_HEAVY))
     assert claim(claims(table), "simple regret, heavy without t(3)").outcome == FAILS
 
 
@@ -359,7 +416,7 @@ def test_lost_cells_and_failures_are_told_plainly():
 
 def test_the_report_tells_open_claims_from_those_that_hold():
     plan = Plan(evaluations=25 + 5)
-    runs = complete() + peer("botorch-ucb", 1, (HEAVY, LIGHT, TRAP), 0.05)
+    runs = complete() + peer("botorch-ucb", 1, CELLS, 0.05)
     parts = sections(runs, plan)
     text, page = markdown(parts, plan), html(parts, plan)
     assert "Of 12 statements 7 hold in these runs, 0 do not, and 5 are open" in text
@@ -377,17 +434,17 @@ def test_the_report_tells_open_claims_from_those_that_hold():
 
 def test_the_report_ranks_those_with_all_seeds_apart_from_everybody():
     plan = Plan(evaluations=25 + 5)
-    runs = complete() + peer("botorch-ucb", 1, (HEAVY, LIGHT, TRAP), 0.05)
+    runs = complete() + peer("botorch-ucb", 1, CELLS, 0.05)
     text = markdown(sections(runs, plan), plan)
     steady, rest = text.split("## Mean rank in simple regret, those with 20 seeds")[1].split(
         "## Mean rank in simple regret, everybody"
     )
     everybody = rest.split("## ")[0]
     assert "| tailproof | 1.00 | 1.00 | 1.00 | 2.00 |" in steady
-    assert "heavy: 2 of 2 cells with 20 or more seeds" in steady
+    assert "heavy: 31 of 31 cells with 20 or more seeds" in steady
     assert "BoTorch" not in steady
     assert "| BoTorch UCB | 1.00 | 1.00 | 1.00 | 1.00 |" in everybody
-    assert "heavy: 2 of 2 cells with 1 or more seeds" in everybody
+    assert "heavy: 31 of 31 cells with 1 or more seeds" in everybody
     data = summary(runs)
     assert data["standard_seeds"] == 20
     ranked = data["mean_ranks_with_standard_seeds"]["heavy"]
@@ -402,8 +459,8 @@ def test_the_report_ranks_those_with_all_seeds_apart_from_everybody():
 
 
 def test_who_is_steady_in_one_pool_only_has_no_rank_in_the_other():
-    runs = complete() + peer("random", SEEDS, (LIGHT,), 0.05)
-    runs += peer("random", 1, (HEAVY, TRAP), 0.05) + peer("gp-ucb", 1, (HEAVY, LIGHT, TRAP), 0.05)
+    runs = complete() + peer("random", SEEDS, ALL_LIGHT, 0.05)
+    runs += peer("random", 1, ALL_HEAVY, 0.05) + peer("gp-ucb", 1, CELLS, 0.05)
     plan = Plan(evaluations=25 + 5)
     text = markdown(sections(runs, plan), plan)
     steady = text.split("those with 20 seeds")[1].split("## ")[0]

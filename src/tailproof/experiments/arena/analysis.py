@@ -16,7 +16,7 @@ from scipy.stats import rankdata, ttest_1samp, wilcoxon
 
 from tailproof.experiments.arena.contestants import OURS
 from tailproof.experiments.arena.laws import LAWS
-from tailproof.experiments.arena.problems import PROBLEMS
+from tailproof.experiments.arena.problems import PROBLEMS, cell_names
 from tailproof.experiments.arena.records import Run, key_of
 from tailproof.experiments.arena.trap import NAME as TRAP
 
@@ -44,6 +44,17 @@ POOL_WORDS = {
     "heavy without the trap": "the same without the trap",
     "gaussian": "the Gaussian cells",
 }
+
+
+def whole_pool(name: str) -> int:
+    """Return how many cells of the arena belong to a pool.
+
+    Examples
+    --------
+    >>> whole_pool("heavy"), whole_pool("gaussian")
+    (31, 5)
+    """
+    return sum(POOLS[name](cell) for cell in cell_names(PROBLEMS, tuple(LAWS)))
 
 
 @dataclass(frozen=True)
@@ -123,7 +134,7 @@ class Table:
         return tuple(dict.fromkeys(who for cell in self.cells for who in self._runs[cell]))
 
     def pool(self, name: str) -> tuple[CellName, ...]:
-        """Return the cells of a pool."""
+        """Return the cells of a pool that somebody has played."""
         return tuple(cell for cell in self.cells if POOLS[name](cell))
 
     def of(self, cell: CellName, contestant: str) -> dict[int, Run]:
@@ -205,7 +216,8 @@ class Table:
     def paired(self, pool: str, rival: str, ours: str = OURS) -> Paired | None:
         """Return ours against a rival in simple regret; None if they share nothing.
 
-        The laws of one problem and seed share its function, so the tests see their mean as one.
+        The laws of one problem and seed share its function, so the tests see their sum as one: sums
+        and not means, so that what is tested is the mean over pairs, a problem of one law no more.
         """
         shared = self._shared(pool, rival, ours)
         if not shared:
@@ -213,7 +225,7 @@ class Table:
         own, other = np.array([pair for cell in shared.values() for pair in cell.values()]).T
         gap = other - own
         together = _grouped(shared)
-        t, signed = one_sided(np.array([float(np.mean(one[:, 1] - one[:, 0])) for one in together]))
+        t, signed = one_sided(np.array([float(np.sum(one[:, 1] - one[:, 0])) for one in together]))
         return Paired(
             rival,
             len(gap),
@@ -282,8 +294,15 @@ def _grouped(shared: dict[CellName, dict[int, tuple[float, float]]]) -> list[Arr
 
 
 def regret_ratio(ours: Array, theirs: Array) -> Array:
-    """Return ours / theirs, infinite where they have no regret left."""
-    return np.divide(ours, theirs, out=np.full(np.shape(theirs), np.inf), where=theirs > 0.0)
+    """Return ours / theirs; where they have no regret left infinite, or 1 if ours has none either.
+
+    Examples
+    --------
+    >>> regret_ratio(np.array([1.0, 1.0, 0.0]), np.array([2.0, 0.0, 0.0])).tolist()
+    [0.5, inf, 1.0]
+    """
+    without = np.where(ours > 0.0, np.inf, 1.0)
+    return np.divide(ours, theirs, out=without, where=theirs > 0.0)
 
 
 def ratio_bootstrap(sums: Array) -> tuple[float, float] | None:

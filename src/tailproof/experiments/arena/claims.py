@@ -18,6 +18,7 @@ from tailproof.experiments.arena.analysis import (
     Ranked,
     Table,
     regret_ratio,
+    whole_pool,
 )
 from tailproof.experiments.arena.contestants import CONTESTANTS, OURS
 from tailproof.experiments.arena.plan import SEEDS
@@ -92,13 +93,13 @@ def _fields(table: Table, pool: str) -> list[tuple[str, tuple[str, ...]]]:
     return [*([(STEADY, kept)] if OURS in kept else []), ("", table.contestants)]
 
 
-def _rests_on(table: Table, pool: str, one: Ranked | Paired) -> int:
+def _rests_on(pool: str, one: Ranked | Paired) -> int:
     """Return the seeds a claim about a whole pool rests on: none where cells are missing."""
-    return one.seeds if one.cells == len(table.pool(pool)) else 0
+    return one.seeds if one.cells == whole_pool(pool) else 0
 
 
-def _cells(table: Table, pool: str, one: Ranked | Paired) -> str:
-    return f"{one.cells} of {len(table.pool(pool))} cells with {one.seeds} or more shared seeds"
+def _cells(pool: str, one: Ranked | Paired) -> str:
+    return f"{one.cells} of {whole_pool(pool)} cells with {one.seeds} or more shared seeds"
 
 
 def _ranks(table: Table) -> list[Claim]:
@@ -114,9 +115,9 @@ def _ranks(table: Table) -> list[Claim]:
                 Claim(
                     f"best mean rank of all{which} in simple regret, {pool}",
                     ours.mean_rank < nearest.mean_rank,
-                    _rests_on(table, pool, ours),
+                    _rests_on(pool, ours),
                     f"{ours.mean_rank:.2f}; best rival {title_of(nearest.contestant)} "
-                    f"{nearest.mean_rank:.2f}; {_cells(table, pool, ours)}, "
+                    f"{nearest.mean_rank:.2f}; {_cells(pool, ours)}, "
                     f"{len(ranked)} contestants",
                 )
             )
@@ -137,10 +138,10 @@ def _paired(table: Table, rivals: Sequence[str]) -> list[Claim]:
             Claim(
                 f"lower mean simple regret than {title_of(rival)}, heavy (one-sided, p < {LEVEL})",
                 found.difference > 0.0 and significant,
-                _rests_on(table, "heavy", found),
+                _rests_on("heavy", found),
                 f"{found.ours:.4f} against {found.theirs:.4f}; {shown} over "
                 f"{found.groups} problems and seeds; {found.pairs} pairs in "
-                f"{_cells(table, 'heavy', found)}, {found.wins} better, {found.losses} worse",
+                f"{_cells('heavy', found)}, {found.wins} better, {found.losses} worse",
             )
         )
     return result
@@ -171,14 +172,14 @@ def _within(table: Table, which: str, contestants: Collection[str]) -> Claim | N
         f"{one.groups} problems and seeds"
     )
     # With another seed any of the rivals could turn out to be the best one.
-    fewest = min(_rests_on(table, pool, other) for other in found)
+    fewest = min(_rests_on(pool, other) for other in found)
     seeds = fewest if len(found) == len(rivals) else 0
     return Claim(
         f"within {MARGIN:.0%} of the best rival{which} in mean simple regret, Gaussian",
         bool(ratios[worst] <= 1.0 + MARGIN),
         seeds,
         f"{one.ours:.4f} against {title_of(one.rival)} {one.theirs:.4f}, ratio "
-        f"{ratios[worst]:.3f} ({around}); {one.pairs} pairs in {_cells(table, pool, one)}; "
+        f"{ratios[worst]:.3f}, which decides ({around}); {one.pairs} pairs in {_cells(pool, one)}; "
         f"{len(found)} of {len(rivals)} rivals, the fewest seeds shared in a cell: {seeds}",
     )
 

@@ -8,7 +8,14 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from tailproof.experiments.arena.analysis import POOL_WORDS, CellName, Entry, Ranked, Table
+from tailproof.experiments.arena.analysis import (
+    POOL_WORDS,
+    CellName,
+    Entry,
+    Ranked,
+    Table,
+    whole_pool,
+)
 from tailproof.experiments.arena.claims import (
     FAILS,
     HOLDS,
@@ -78,7 +85,8 @@ def _claims(found: Sequence[Claim]) -> Section:
         f"Of {len(found)} statements {count[HOLDS]} hold in these runs, {count[FAILS]} do not, and "
         f"{count[OPEN]} are open: they rest on fewer than {SEEDS} seeds in some cell. Heavy means "
         f"{POOL_WORDS['heavy']}. The best rival under Gaussian noise may be better by "
-        f"{MARGIN:.0%}; tests are one-sided and paired over (cell, seed), at {LEVEL}.",
+        f"{MARGIN:.0%}; tests are one-sided and paired, at {LEVEL}; the laws of one "
+        "problem and seed count as one.",
         ("statement", "holds", "figures"),
         tuple(
             (one.text, one.verdict if one.outcome == OPEN else Mark(one.points_to_yes), one.figures)
@@ -123,7 +131,7 @@ def _ranking(heading: str, text: str, told: Table, pools: dict[str, list[Ranked]
     )
     rows = tuple((title_of(who), *(number(one, 2) for one in kept[who])) for who in ordered)
     counts = "; ".join(
-        f"{pool}: {pools[pool][0].cells} of {len(told.pool(pool))} cells with "
+        f"{pool}: {pools[pool][0].cells} of {whole_pool(pool)} cells with "
         f"{pools[pool][0].seeds} or more seeds"
         for pool in shown
     )

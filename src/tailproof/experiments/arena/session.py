@@ -14,7 +14,7 @@ from tailproof import _checks
 from tailproof.experiments import runner, store
 from tailproof.experiments._optional import need
 from tailproof.experiments.arena import records, report
-from tailproof.experiments.arena.analysis import Table
+from tailproof.experiments.arena.analysis import Table, whole_pool
 from tailproof.experiments.arena.claims import OPEN, STEADY, claims, steady
 from tailproof.experiments.arena.contestants import CONTESTANTS
 from tailproof.experiments.arena.match import Match, play
@@ -141,7 +141,7 @@ def digest(runs: Sequence[Run]) -> str:
                 cells, seeds = ranked[0].cells, ranked[0].seeds
                 lines.append(
                     f"mean rank of all{which}, {pool} "
-                    f"({cells} of {len(told.pool(pool))} cells with {seeds} or more seeds)"
+                    f"({cells} of {whole_pool(pool)} cells with {seeds} or more seeds)"
                 )
                 lines += [f"  {title_of(one.contestant):<34}{one.mean_rank:6.2f}" for one in ranked]
     found = claims(told)
