@@ -33,7 +33,7 @@ _TURNS = 5
 # Shares of the variance that a varying remainder may explain.
 _SIGNALS = (0.1, 0.2, 0.4)
 # Less probable than this, a varying remainder is left out.
-_LEAST_WEIGHT = 0.3
+_LEAST_WEIGHT = 0.05
 
 
 def next_refit(count: int) -> int:
