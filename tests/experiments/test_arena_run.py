@@ -60,7 +60,7 @@ def test_two_seeds_hold_nothing(whole, capsys):
     assert told
     assert all(line.startswith(("open, points to yes: ", "open, points to no: ")) for line in told)
     assert "Open: on fewer than 20 seeds in some cell nothing is said to hold." in printed
-    assert "mean rank of all, heavy (2 of 2 cells with 2 or more seeds)" in printed
+    assert "mean rank of all, heavy (2 of 31 cells with 2 or more seeds)" in printed
     found = json.loads((whole / session.SUMMARY).read_text())["claims"]
     assert {one["outcome"] for one in found} == {"open"}
     # Of a pool most cells are missing; the trap is whole.
