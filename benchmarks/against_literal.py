@@ -13,6 +13,7 @@ import numpy as np
 import tailproof as tp
 from problem import KERNELS, Case, Payoffs, play
 from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.features import rounding
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import literal
@@ -75,7 +76,7 @@ def transcribe(case: Case, optimizer: ArmOptimizer) -> tuple[Any, Callable[[int,
         for arm, payoff in zip(played, payoffs, strict=True):
             reference.tell(arm, payoff)
     elif case.features.startswith("Nystrom"):
-        reference = _literal_nystrom(case, optimizer, K)
+        reference = _literal_nystrom(case, optimizer)
         reference.played, reference.payoffs = played, payoffs
         reference.dictionary = posterior.dictionary
     else:
@@ -113,8 +114,14 @@ def _literal_features(case: Case, optimizer: ArmOptimizer, k_diag: Any) -> Any:
     return literal.LiteralFeatures(truncation=optimizer._schedule.truncation, **common)
 
 
-def _literal_nystrom(case: Case, optimizer: ArmOptimizer, K: Any) -> Any:
+def _literal_nystrom(case: Case, optimizer: ArmOptimizer) -> Any:
+    """Return Algorithms 2 and 3 on the kernel matrix without what our features leave out as zero.
+
+    Both divide by roots of eigenvalues and need a definition of zero; with two of them, numbers
+    would differ by what lies between, which is another amount on every processor.
+    """
     options = optimizer.recipe.options
+    posterior: Any = optimizer._posterior
     features, horizon = options["features"], options["horizon"]
     authors = case.schedule == "authors"
     delta, eps = options["failure_probability"], features.accuracy
@@ -124,12 +131,12 @@ def _literal_nystrom(case: Case, optimizer: ArmOptimizer, K: Any) -> Any:
         else literal.theorem4_oversampling(delta=delta, T=horizon, eps=eps)
     )
     return literal.LiteralNystrom(
-        K=K,
+        K=posterior._psi @ posterior._psi.T,
         ridge=options["ridge"],
         oversampling=q,
         truncation=optimizer._schedule.truncation,
         variance="ii",
         once_per_arm=authors,
         leverage="variance/ridge" if authors else "variance",
-        cutoff=features.cutoff,
+        cutoff=rounding(features),
     )

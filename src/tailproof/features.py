@@ -382,7 +382,7 @@ def nystrom_embedding(
         return _no_features(len(psi), 0)
     # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
     # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
-    lengths, left, right = engine.spanned(psi, dictionary, max(1e-3 * nystrom.cutoff, 1e-15))
+    lengths, left, right = engine.spanned(psi, dictionary, rounding(nystrom))
     if len(lengths) == 0:
         return _no_features(len(psi), len(dictionary))
     full = len(lengths) == psi.shape[1]
@@ -398,6 +398,11 @@ def nystrom_embedding(
         directions = left @ right.T if full else left
     ones = np.ones(len(directions))
     return Embedding(coordinates, np.ascontiguousarray(directions), ones, query)
+
+
+def rounding(nystrom: Nystrom) -> float:
+    """Return the share of K_D's largest eigenvalue up to which another one counts as zero."""
+    return max(1e-3 * nystrom.cutoff, 1e-15)
 
 
 def _no_features(arms: int, size: int) -> Embedding:
