@@ -27,6 +27,7 @@ def numbers(calibration):
     """Everything learnt but location and scale, as one array; infinite ends of windows as 0."""
     rest = calibration.remainder
     cut = calibration.cut
+    far = rest and rest.varying
     listed = [
         *np.log(calibration.shape.lengthscales),
         math.log(calibration.shape.signal),
@@ -34,7 +35,8 @@ def numbers(calibration):
         *(x if math.isfinite(x) else 0.0 for x in (cut.low, cut.high, cut.centre, cut.slope)),
         cut.softness,
         calibration.spread.rate,
-        *((rest.bound, rest.scale, rest.shape.signal) if rest is not None else ()),
+        *((rest.bound, rest.scale) if rest else ()),
+        *((far.low, far.high, far.bound, far.scale, far.shape.signal, far.weight) if far else ()),
     ]
     return np.array(listed)
 
@@ -179,12 +181,12 @@ def gross(rng, n):
     return np.where(rng.random(n) < 0.06, 50.0, 1.0) * 0.3 * rng.standard_normal(n)
 
 
-def test_gross_outliers_everywhere_fade():
+def test_gross_outliers_everywhere_are_met_with_a_soft_psi():
     known = data(150, 2, noise=gross)
     found = refit(known, None, Settings(LAYOUT))
-    assert found.cut.fade > 0.0
+    assert found.cut.softness > 0.0
     assert found.remainder is not None
-    assert found.remainder.weight == 0.0
+    assert found.remainder.varying is None
     noise = found.scale * math.sqrt(found.shape.noise)
     assert noise == pytest.approx(0.3, rel=0.25)
     clipped = found.scale * math.sqrt(refit(known, None, Settings(LAYOUT, Clip())).shape.noise)
@@ -192,7 +194,7 @@ def test_gross_outliers_everywhere_fade():
     assert calibration_from_state(found.state()).cut == found.cut
 
 
-def test_gross_outliers_on_one_hill_do_not_fade():
+def test_gross_outliers_on_one_hill_vary_over_the_space():
     # There the mean lies away from the median, and a varying remainder has to find it.
     rng = np.random.default_rng(1)
     points = rng.random((150, 2))
@@ -201,5 +203,6 @@ def test_gross_outliers_on_one_hill_do_not_fade():
     payoffs = 0.3 * rng.standard_normal(150) + np.where(rare, 12.0, 0.0)
     found = refit(Data(points, payoffs), None, Settings(LAYOUT))
     assert found.remainder is not None
-    assert found.remainder.weight > 0.5
-    assert found.cut.fade == 0.0
+    assert found.remainder.varying is not None
+    assert found.remainder.varying.weight > 0.5
+    assert found.cut.softness == 0.0

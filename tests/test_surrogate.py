@@ -6,9 +6,6 @@ import pytest
 import literal_process as slow
 from tailproof import surrogate
 from tailproof._engine import correlation as engine
-from tailproof.belief import believe
-from tailproof.calibration import Data, Settings
-from tailproof.refit import refit
 from tailproof.surrogate import Layout, PointBasis, Process, Shape, Varying, choose_basis
 
 ARD = Layout(np.arange(3), np.zeros(3, dtype=np.int64))
@@ -216,10 +213,6 @@ def test_a_constant_that_does_not_vary_is_the_same_everywhere():
     mean, variance = found.predict(np.zeros((2, 3)))
     assert mean.tolist() == [1.5, 1.5]
     assert variance.tolist() == [0.0, 0.0]  # the constant's own is the same everywhere
-    at = found.predict_gradient(np.zeros(3))
-    assert at[:2] == (1.5, 0.0)
-    assert not np.any(at[2])
-    assert not np.any(at[3])
 
 
 def test_a_deviation_that_may_be_there_is_a_mixture():
@@ -235,12 +228,6 @@ def test_a_deviation_that_may_be_there_is_a_mixture():
     # E[x^2] - E[x]^2 of 0.7 (away: 0) + 0.3 (away, with its own variance)
     second = 0.3 * (away**2 + 4.0 * doubt)
     np.testing.assert_allclose(variance, second - (0.3 * away) ** 2)
-    for c in C[6:9]:
-        value = found.predict_gradient(c)
-        both = found.predict(c[None])
-        assert value[:2] == pytest.approx((both[0][0], both[1][0]))
-        numeric = slow.slope(lambda x: [one[0] for one in found.predict(x[None])], c)
-        np.testing.assert_allclose(np.vstack(value[2:]), numeric, atol=1e-5)
 
 
 @LAYOUTS
@@ -274,36 +261,3 @@ def test_an_offset_that_all_points_share_is_no_deviation():
     found.learn(np.full(100, 0.5))
     found.centre()
     assert float(np.abs(found.predict(points)[0]).max()) < 0.02
-
-
-@pytest.mark.parametrize("layout", [ARD, ADDITIVE], ids=["matern", "additive"])
-def test_the_gradient_of_a_belief_is_that_of_its_upper_end(layout):
-    rng = np.random.default_rng(5)
-    points = rng.random((60, len(layout.owner)))
-    size = np.exp(1.5 * points[:, 0])  # noise that grows with the mean, heavy on one side
-    data = Data(points, 3.0 * size + size * (rng.pareto(1.5, 60) - 2.0))
-    settings = Settings(layout)
-    belief = believe(
-        data, rng.random((2, len(layout.owner))), refit(data, None, settings), settings
-    )
-    for c in rng.random((4, len(layout.owner))):
-        for width in (0.0, 2.0):
-            upper, gradient = belief.upper(c, width)
-            assert upper == pytest.approx(belief.uppers(c[None], width)[0], abs=1e-9)
-            numeric = slow.slope(lambda x, w=width: belief.upper(x, w)[0], c)
-            np.testing.assert_allclose(gradient, numeric, atol=1e-5)
-
-
-def test_the_search_leaves_out_the_doubt_that_all_points_share():
-    rng = np.random.default_rng(6)
-    points = rng.random((80, 2))
-    data = Data(points, points[:, 0] + rng.standard_t(1.5, 80))
-    settings = Settings(Layout(np.arange(2), np.zeros(2, dtype=np.int64)))
-    belief = believe(data, points[:0], refit(data, None, settings), settings)
-    constant = belief.remainder.variance
-    assert constant > 0.0
-    mean, deviation = belief.predict(points[:9])
-    s = belief.calibration.spread.of(belief.pilot.predict(points[:9])[0])
-    np.testing.assert_allclose(belief.uppers(points[:9], 0.0), mean)
-    apart = np.sqrt(deviation**2 - (s**2 - (s - 1.0) ** 2) * constant)
-    np.testing.assert_allclose(belief.uppers(points[:9], 2.0), mean + 2.0 * apart)

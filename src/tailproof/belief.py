@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from tailproof.calibration import Calibration, Data, Settings
 from tailproof.robust_fit import left_out, process_on, settle
@@ -42,26 +43,40 @@ class Belief:
 
     def predict(self, C: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation at the rows of C (n, p)."""
-        total, s, variance = self._moments(C)
-        return total, np.sqrt(variance + s**2 * self.remainder.variance)
-
-    def _moments(self, C: Array) -> tuple[Array, Array, Array]:
-        """Return mean, scale s and the variance without that of the remainder's constant."""
         known = self.calibration
         mean, variance = self.pilot.predict(C)
         more, doubt = self.remainder.predict(C)
         s = known.spread.of(mean)
-        return mean + s * (known.cut.centre + more), s, variance + s**2 * doubt
+        doubt = doubt + self.remainder.variance
+        return mean + s * (known.cut.centre + more), np.sqrt(variance + s**2 * doubt)
 
     def uppers(self, C: Array, width: float) -> Array:
-        """Return what the search compares at the rows of C (n, p): mean + width x deviation.
+        """Return what the search compares at the rows of C (n, p): the mean, or an upper end of it.
+
+        Whether the remainder varies is not known. An end is the higher one of the two that the
+        answers have: `width` deviations above the mean if it does not, and fewer if it does
+        (`_fewer`), so that what is improbable but not impossible is looked at. For `width` 0 it is
+        the mean over both answers.
 
         Not knowing the remainder's constant c leaves a doubt about s(x) c. What all points share
         of it says nothing about which is best, so here only (s(x) - 1) c is in doubt: under heavy
         tails the whole would hide how much better some points are known than others.
         """
-        total, s, variance = self._moments(C)
-        return total + width * np.sqrt(variance + (s - 1.0) ** 2 * self.remainder.variance)
+        known, rest = self.calibration, self.remainder
+        mean, variance = self.pilot.predict(C)
+        s = known.spread.of(mean)
+        variance = variance + (s - 1.0) ** 2 * rest.variance
+        mean = mean + s * (known.cut.centre + rest.mean)
+        if rest.process is None:
+            return mean + width * np.sqrt(variance)
+        away, doubt = rest.process.predict(C)
+        away *= s * rest.scale
+        if width == 0.0:
+            return mean + rest.weight * away
+        varying = np.sqrt(variance + (s * rest.scale) ** 2 * doubt)
+        return np.maximum(
+            mean + width * np.sqrt(variance), mean + away + _fewer(width, rest.weight) * varying
+        )
 
     def bias(self, C: Array) -> Array:
         """Return how much of the mean the bound on single payoffs may hide, at the rows of C."""
@@ -72,18 +87,56 @@ class Belief:
 
     def upper(self, c: Array, width: float) -> tuple[float, Array]:
         """Return `uppers` at one point c (p,), and its gradient."""
-        known, common = self.calibration, self.remainder.variance
+        known, rest = self.calibration, self.remainder
         mean, variance, mean_slope, variance_slope = self.pilot.predict_gradient(c)
-        more, doubt, more_slope, doubt_slope = self.remainder.predict_gradient(c)
         s = float(known.spread.of(np.array([mean]))[0])
         s_slope = known.spread.slope(mean) * mean_slope
-        offset = known.cut.centre + more
-        total = mean + s * offset
-        total_slope = mean_slope + s_slope * offset + s * more_slope
-        deviation = math.sqrt(max(variance + s**2 * doubt + (s - 1.0) ** 2 * common, 1e-300))
-        doubled = s * doubt + (s - 1.0) * common
-        variance_slope = variance_slope + 2.0 * s_slope * doubled + s**2 * doubt_slope
-        return total + width * deviation, total_slope + width * variance_slope / (2.0 * deviation)
+        offset = known.cut.centre + rest.mean
+        mean_slope = mean_slope + s_slope * offset
+        mean += s * offset
+        variance += (s - 1.0) ** 2 * rest.variance
+        variance_slope = variance_slope + 2.0 * s_slope * (s - 1.0) * rest.variance
+        if rest.process is None:
+            return _end(mean, mean_slope, variance, variance_slope, width)
+        away, doubt, away_slope, doubt_slope = rest.process.predict_gradient(c)
+        away_slope = rest.scale * (s_slope * away + s * away_slope)
+        away *= s * rest.scale
+        if width == 0.0:
+            return mean + rest.weight * away, mean_slope + rest.weight * away_slope
+        doubt_slope = rest.scale**2 * s * (2.0 * s_slope * doubt + s * doubt_slope)
+        doubt *= (s * rest.scale) ** 2
+        steady = _end(mean, mean_slope, variance, variance_slope, width)
+        varying = _end(
+            mean + away,
+            mean_slope + away_slope,
+            variance + doubt,
+            variance_slope + doubt_slope,
+            _fewer(width, rest.weight),
+        )
+        return max(steady, varying, key=lambda end: end[0])
+
+
+def _end(
+    mean: float, mean_slope: Array, variance: float, variance_slope: Array, width: float
+) -> tuple[float, Array]:
+    """Return mean + width x standard deviation, and its gradient."""
+    deviation = math.sqrt(max(variance, 1e-300))
+    return mean + width * deviation, mean_slope + width * variance_slope / (2.0 * deviation)
+
+
+def _fewer(width: float, weight: float) -> float:
+    """Return how many deviations above its own mean an answer of probability `weight` ends.
+
+    Above `width` deviations a normal variable lies with probability q = P(Z > width). Above the end
+    of an answer the mixture lies with probability `weight` times that of Z, so the end that leaves
+    q has P(Z > end) = q / weight; it is not taken below the answer's mean.
+
+    Examples
+    --------
+    >>> _fewer(3.0, 1.0), round(_fewer(3.0, 0.2), 2), _fewer(3.0, 0.001)
+    (3.0, 2.47, 0.0)
+    """
+    return max(float(norm.isf(min(norm.sf(width) / weight, 1.0))), 0.0)
 
 
 def believe(data: Data, pending: Array, calibration: Calibration, settings: Settings) -> Belief:
@@ -114,25 +167,26 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
     alone = left_out(cut, residuals, pilot.leverage())
-    remainder = _remainder(data, cut.excess(alone), pending, calibration, layout)
+    remainder = _remainder(data, alone, pending, calibration, layout)
     return Belief(calibration, pilot, remainder, cut.tamed(residuals) | (raw != z), residuals)
 
 
 def _remainder(
-    data: Data, excess: Array, pending: Array, calibration: Calibration, layout: Layout
+    data: Data, residuals: Array, pending: Array, calibration: Calibration, layout: Layout
 ) -> Varying:
-    """Return what is believed about the mean of what the cut takes off."""
+    """Return what is believed about the mean of what the cut takes off the left-out residuals."""
     rest = calibration.remainder
     if rest is None:
         return Varying(0.0, 0.0)
+    excess = calibration.cut.excess(residuals)
     mean = float(np.mean(np.clip(excess, -rest.bound, rest.bound)))
-    variance = rest.scale**2 / len(data)
-    if rest.weight == 0.0:
+    variance, far = rest.scale**2 / len(data), rest.varying
+    if far is None:
         return Varying(mean, variance)
     ones = np.ones(len(data))
     process = process_on(
-        layout, rest.shape, data.points, ones, pending, calibration.anchors, _REMAINDER_BASIS
+        layout, far.shape, data.points, ones, pending, calibration.anchors, _REMAINDER_BASIS
     )
-    process.learn(np.clip(excess, -rest.inner_bound, rest.inner_bound) / rest.inner_scale)
+    process.learn(far.marks(residuals))
     process.centre()
-    return Varying(mean, variance, process, rest.inner_scale, rest.weight)
+    return Varying(mean, variance, process, far.scale, far.weight)

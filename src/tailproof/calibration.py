@@ -71,8 +71,8 @@ class Settings:
     level
         About how many excesses may reach the remainder's bound: ln(1 / delta) at delta = 0.1.
     doubt
-        Log prior odds against a remainder that varies over the space, where as much is cut off
-        below as above; none where it is all on one side.
+        Log prior odds against a remainder that varies over the space, where gross outliers lie as
+        far below as above; fewer where they cancel less, none where all are on one side.
     """
 
     layout: Layout
@@ -116,23 +116,45 @@ class Remainder:
         Root mean square of the excesses so clipped.
     bias
         How much of their mean the bound may hide: bound x level / n.
-    inner_bound
-        For how they vary, they are clipped at this smaller bound. Both grow with the payoffs.
-    inner_scale
-        Root mean square of the excesses so clipped.
-    shape
-        Of the process that describes how they vary, in units of `inner_scale`.
-    weight
-        Posterior probability that they vary at all.
+    varying
+        How they vary; None if they do not.
     """
 
     bound: float
     scale: float
     bias: float
-    inner_bound: float
-    inner_scale: float
+    varying: Gross | None
+
+
+@dataclass(frozen=True)
+class Gross:
+    """Gross outliers, and how they vary over the space.
+
+    Attributes
+    ----------
+    low, high
+        What lies outside is gross.
+    bound
+        How far outside, at most, it counts. It grows with the payoffs.
+    scale
+        Root mean square of how far.
+    shape
+        Of the process that describes how that varies, in units of `scale`.
+    weight
+        Posterior probability that it varies at all.
+    """
+
+    low: float
+    high: float
+    bound: float
+    scale: float
     shape: Shape
     weight: float
+
+    def marks(self, residuals: Array) -> Array:
+        """Return how far residuals lie outside, at most `bound`, in units of `scale`, (n,)."""
+        outside = residuals - np.clip(residuals, self.low, self.high)
+        return np.clip(outside, -self.bound, self.bound) / self.scale
 
 
 @dataclass(frozen=True)
@@ -170,15 +192,23 @@ class Calibration:
             "location": self.location,
             "scale": self.scale,
             "shape": _shape_state(self.shape),
-            "cut": [cut.low, cut.high, cut.centre, cut.slope, cut.softness, cut.fade],
+            "cut": [cut.low, cut.high, cut.centre, cut.slope, cut.softness],
             "spread": [self.spread.rate, self.spread.middle],
-            "remainder": rest
-            and {
-                "numbers": [rest.bound, rest.scale, rest.bias, rest.inner_bound, rest.inner_scale],
-                "shape": _shape_state(rest.shape),
-                "weight": rest.weight,
-            },
+            "remainder": rest and _remainder_state(rest),
         }
+
+
+def _remainder_state(rest: Remainder) -> dict[str, Any]:
+    far = rest.varying
+    return {
+        "numbers": [rest.bound, rest.scale, rest.bias],
+        "varying": far
+        and {
+            "numbers": [far.low, far.high, far.bound, far.scale],
+            "shape": _shape_state(far.shape),
+            "weight": far.weight,
+        },
+    }
 
 
 def _shape_state(shape: Shape) -> list[Any]:
@@ -190,9 +220,15 @@ def _shape_from_state(state: Any) -> Shape:
 
 
 def _remainder_from_state(state: Any) -> Remainder:
-    bound, scale, bias, inner_bound, inner_scale = (float(one) for one in state["numbers"])
+    bound, scale, bias = (float(one) for one in state["numbers"])
+    far = state["varying"]
+    return Remainder(bound, scale, bias, far and _gross_from_state(far))
+
+
+def _gross_from_state(state: Any) -> Gross:
+    low, high, bound, scale = (float(one) for one in state["numbers"])
     shape, weight = _shape_from_state(state["shape"]), float(state["weight"])
-    return Remainder(bound, scale, bias, inner_bound, inner_scale, shape, weight)
+    return Gross(low, high, bound, scale, shape, weight)
 
 
 def calibration_from_state(state: Any) -> Calibration:

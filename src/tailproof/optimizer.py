@@ -7,6 +7,7 @@ record of its trials, and goes on bit for bit.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -334,13 +335,16 @@ class Optimizer:
         rng = np.random.default_rng([self.seed, number])
         if number < self._initial or len(self._told) < self._first():
             return self._spread(number)
+        surveyed = math.floor(self.options.survey * math.sqrt(number))
+        if surveyed > math.floor(self.options.survey * math.sqrt(number - 1)):
+            return self._spread(self._initial + surveyed)
         U = np.array(pending).reshape(len(pending), self.space.dimension)
         belief = self._believe(pending)
         seen = np.vstack([np.array(self._positions), U])
         return maximise(self.space, belief, self.options.width, seen, rng)
 
     def _spread(self, number: int) -> Array:
-        """Return a point of the initial design."""
+        """Return a point of the initial design, which goes on for ever."""
         if number >= _SPREAD:
             rng = np.random.default_rng([self.seed, number, 2])
             return self.space.snap(rng.random((1, self.space.dimension)))[0]

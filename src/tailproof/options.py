@@ -33,6 +33,9 @@ class Options:
         Names of parameters that act together, for an additive kernel; None for one group of all.
     initial
         Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
+    survey
+        How much of the search looks everywhere, whatever is believed: among n trials, about
+        `survey` x sqrt(n) go on with the initial design.
     """
 
     taming: Taming = field(default_factory=Window)
@@ -40,12 +43,14 @@ class Options:
     kernel: str = "matern"
     groups: tuple[tuple[str, ...], ...] | None = None
     initial: int | None = None
+    survey: float = 1.0
 
     def __post_init__(self) -> None:
-        width = _checks.number("width", self.width)
-        if width < 0.0:
-            raise ValueError(f"`width >= 0` must hold, but got width={self.width!r}.")
-        object.__setattr__(self, "width", width)
+        for name in ("width", "survey"):
+            value = _checks.number(name, getattr(self, name))
+            if value < 0.0:
+                raise ValueError(f"`{name} >= 0` must hold, but got {name}={value!r}.")
+            object.__setattr__(self, name, value)
         _checks.choice("kernel", self.kernel, tuple(_KERNELS))
         _checks.instance("taming", self.taming, Taming, "a way to tame, such as Window()")
         if self.groups is not None:

@@ -3,24 +3,24 @@
 1. Location and scale: median and quartiles, so that all the rest is invariant to y -> a y + c.
 2. The pilot's shape and the cut, in turns: the shape is the most likely for the tamed payoffs.
 3. The spread: whether the size of the residuals grows with the pilot.
-4. The remainder: whether what the cut takes off does.
+4. The remainder: what the cut takes off, and whether gross outliers vary over the space.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from tailproof._engine import correlation as engine
-from tailproof.calibration import Calibration, Data, Remainder, Settings, Spread
+from tailproof.calibration import Calibration, Data, Gross, Remainder, Settings, Spread
 from tailproof.likelihood import log_evidence, most_likely, typical
 from tailproof.robust_fit import anchors_for, left_out, process_on, settle
 from tailproof.surrogate import CONSTANT, Process, Shape
-from tailproof.taming import Cut, faded, tuning_free_bound
+from tailproof.taming import Cut, balance, gross, softened, tuning_free_bound
 
 Array = NDArray[np.float64]
 
@@ -69,79 +69,77 @@ def location_and_scale(payoffs: Array) -> tuple[float, float]:
     return middle, float(wider.min()) if len(wider) else 1.0
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """Payoffs around a fit: (n,) each, with the cut that tames them.
+
+    Attributes
+    ----------
+    z, scales
+        Standardised payoffs, and the noise's scale s at their points.
+    cut, fitted
+        The pilot's values m solve the equations of the cut.
+    residuals
+        Left out (`robust_fit.left_out`), in units of s.
+    """
+
+    z: Array
+    scales: Array
+    cut: Cut
+    fitted: Array
+    residuals: Array
+
+    def tamed(self) -> Array:
+        """Return the payoffs as the cut tames them, (n,)."""
+        e = (self.z - self.fitted) / self.scales
+        return self.fitted + self.scales * self.cut.psi(e) / self.cut.slope
+
+
 def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calibration:
     """Learn a calibration from `data`; `previous` is where the search for the shape starts."""
     location, scale = location_and_scale(data.payoffs)
     shape = _start(previous, scale, settings)
     anchors = anchors_for(settings.layout, shape, data.points)
     known = Calibration(len(data), location, scale, shape, Cut(), Spread(), None, anchors)
-    z = settings.taming.prepare(known.standardise(data.payoffs))
-    scales, residuals = np.ones(len(data)), z
+    z, scales = settings.taming.prepare(known.standardise(data.payoffs)), np.ones(len(data))
     for _ in range(3 if previous is None else 2):
-        cut, fitted, residuals = _turns(data, z, scales, known, settings)
+        fit = _turns(data, z, scales, known, settings)
         if settings.taming.restores_mean:
-            spread = _learn_spread(fitted, residuals * scales)
-            known = replace(known, spread=spread)
-            scales = spread.of(fitted)
-            cut, fitted, residuals = _turns(data, z, scales, known, settings)
-        known = replace(known, shape=_shape(data, z, scales, known, cut, fitted, settings))
-    cut, fitted, residuals = _turns(data, z, scales, known, settings)
-    known = replace(known, cut=cut)
+            known = replace(known, spread=_learn_spread(fit.fitted, fit.residuals * scales))
+            scales = known.spread.of(fit.fitted)
+            fit = _turns(data, z, scales, known, settings)
+        known = replace(known, shape=_shape(data, fit, known, settings))
+    fit = _turns(data, z, scales, known, settings)
     if not settings.taming.restores_mean:
-        return known
-    known = replace(known, remainder=_learn_remainder(data, residuals, known, settings))
-    return _fade(data, z, scales, known, fitted, residuals, settings)
+        return replace(known, cut=fit.cut)
+    cut = softened(fit.cut, fit.residuals)
+    if cut is not fit.cut:
+        fit = _settled(data, replace(fit, cut=cut), known, settings)
+        known = replace(known, shape=_shape(data, fit, known, settings))
+        fit = _settled(data, fit, known, settings)
+    known = replace(known, cut=cut)
+    return replace(known, remainder=_learn_remainder(data, fit.residuals, known, settings))
 
 
-def _shape(
-    data: Data,
-    z: Array,
-    scales: Array,
-    known: Calibration,
-    cut: Cut,
-    fitted: Array,
-    settings: Settings,
-) -> Shape:
-    """Return the shape that is most likely for the payoffs a cut has tamed around a fit."""
+def _shape(data: Data, fit: _Fit, known: Calibration, settings: Settings) -> Shape:
+    """Return the shape that is most likely for tamed payoffs, searched from the known one."""
     rows = _likelihood_rows(len(data))
-    tamed = fitted + scales * cut.psi((z - fitted) / scales) / cut.slope
     return most_likely(
         settings.layout,
         data.points[rows],
-        tamed[rows],
-        scales[rows] ** 2,
+        fit.tamed()[rows],
+        fit.scales[rows] ** 2,
         settings.prior,
         known.shape,
     )
 
 
-def _fade(
-    data: Data,
-    z: Array,
-    scales: Array,
-    known: Calibration,
-    fitted: Array,
-    residuals: Array,
-    settings: Settings,
-) -> Calibration:
-    """Return the calibration with a cut that fades, where that estimates better and is no risk.
-
-    It is one where what was cut off may vary over the space: gross outliers on one hill are how a
-    best mean away from the best median shows itself.
-    """
-    if known.remainder is None or known.remainder.weight > 0.0:
-        return known
-    cut = faded(known.cut, residuals)
-    if cut is known.cut:
-        return known
-    process = _process(data, scales, known, settings)
-    fitted = settle(process, cut, z, scales, fitted)
-    known = replace(known, cut=cut, shape=_shape(data, z, scales, known, cut, fitted, settings))
-    process = _process(data, scales, known, settings)
-    fitted = settle(process, cut, z, scales, fitted)
-    residuals = left_out(cut, (z - fitted) / scales, process.leverage())
-    rest = _learn_remainder(data, residuals, known, settings)
-    return replace(known, remainder=rest and replace(rest, weight=0.0))
+def _settled(data: Data, fit: _Fit, known: Calibration, settings: Settings) -> _Fit:
+    """Return the fit for its cut and the known shape."""
+    process = _process(data, fit.scales, known, settings)
+    fitted = settle(process, fit.cut, fit.z, fit.scales, fit.fitted)
+    residuals = left_out(fit.cut, (fit.z - fitted) / fit.scales, process.leverage())
+    return replace(fit, fitted=fitted, residuals=residuals)
 
 
 def _process(data: Data, scales: Array, known: Calibration, settings: Settings) -> Process:
@@ -169,10 +167,8 @@ def _likelihood_rows(count: int) -> NDArray[np.int64]:
     return np.linspace(0, count - 1, _ROWS).round().astype(np.int64)
 
 
-def _turns(
-    data: Data, z: Array, scales: Array, known: Calibration, settings: Settings
-) -> tuple[Cut, Array, Array]:
-    """Return cut, fitted values and left-out residuals for a known shape, found in turns.
+def _turns(data: Data, z: Array, scales: Array, known: Calibration, settings: Settings) -> _Fit:
+    """Return cut and fit for a known shape, found in turns.
 
     A window's place and the fit's constant could drift together for ever, so each turn begins with
     residuals of median zero.
@@ -189,7 +185,7 @@ def _turns(
             middle = float(np.median(residuals))
             fitted, residuals = fitted + middle * scales, residuals - middle
         cut = settings.taming.learn(residuals)
-    return cut, fitted, residuals
+    return _Fit(z, scales, cut, fitted, residuals)
 
 
 def _varying(data: Data, values: Array, shape: Shape, settings: Settings) -> tuple[Shape, float]:
@@ -211,9 +207,8 @@ def _varying(data: Data, values: Array, shape: Shape, settings: Settings) -> tup
     evidences = np.array([evidence for evidence, _ in found])
     odds = logsumexp(evidences) - math.log(len(found)) - log_evidence(CONSTANT + unit, x)
     best = found[int(np.argmax(evidences))][1]
-    # Cut off on both sides alike, payoffs hide no mean: the more so, the less it may vary.
-    balance = 1.0 - abs(float(np.mean(x))) / float(np.mean(np.abs(x)))
-    return best, float(expit(odds - settings.doubt * balance))
+    # Outliers on both sides alike hide no mean: the more so, the less it may vary.
+    return best, float(expit(odds - settings.doubt * balance(x)))
 
 
 def _learn_spread(fitted: Array, residuals: Array) -> Spread:
@@ -240,12 +235,7 @@ def _learn_spread(fitted: Array, residuals: Array) -> Spread:
 def _learn_remainder(
     data: Data, residuals: Array, known: Calibration, settings: Settings
 ) -> Remainder | None:
-    """Return what the cut takes off on average, and whether that varies; None if it is nothing.
-
-    How it varies is judged, and estimated, from where payoffs were cut off and on which side more
-    than from how much, so that no single one decides: sizes are clipped at a quantile of theirs
-    that tends to 1 slowly.
-    """
+    """Return what the cut takes off on average, and how that varies; None if it is nothing."""
     level, excess = settings.level, known.cut.excess(residuals)
     usual = 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
     # A lone excess, however large, may move the mean by about two standard errors.
@@ -254,12 +244,30 @@ def _learn_remainder(
     scale = float(np.sqrt(np.mean(np.clip(excess, -bound, bound) ** 2)))
     if scale == 0.0:
         return None
-    sizes = np.abs(excess[excess != 0.0])
+    varying = None
+    if known.cut.softness == 0.0:  # chosen only where gross outliers cancel
+        varying = _learn_gross(data, residuals, bound, known, settings)
+    return Remainder(bound, scale, bound * level / len(data), varying)
+
+
+def _learn_gross(
+    data: Data, residuals: Array, most: float, known: Calibration, settings: Settings
+) -> Gross | None:
+    """Return how gross outliers vary over the space; None if there are none, or they hardly do.
+
+    Smaller ones follow every error of the pilot, and would vary as it does. Gross ones are judged
+    by where they are and on which side more than by their size, so that no single one decides:
+    sizes are clipped at a quantile of theirs that tends to 1 slowly, and at `most`.
+    """
+    window = gross(known.cut, residuals)
+    sizes = np.abs(window.excess(residuals))
+    sizes = sizes[sizes > 0.0]
+    if not len(sizes):
+        return None
     share = max(0.5, 1.0 - 2.0 / math.sqrt(len(sizes)))
-    inner = min(float(np.quantile(sizes, share)), bound)
-    marks = np.clip(excess, -inner, inner)
-    inner_scale = float(np.sqrt(np.mean(marks**2)))
-    found, weight = _varying(data, marks / inner_scale, known.shape, settings)
-    if weight < _LEAST_WEIGHT:
-        weight = 0.0
-    return Remainder(bound, scale, bound * level / len(data), inner, inner_scale, found, weight)
+    bound = min(float(np.quantile(sizes, share)), most)
+    far = Gross(window.low, window.high, bound, 1.0, known.shape, 0.0)
+    marks = far.marks(residuals)
+    scale = float(np.sqrt(np.mean(marks**2)))
+    shape, weight = _varying(data, marks / scale, known.shape, settings)
+    return None if weight < _LEAST_WEIGHT else replace(far, scale=scale, shape=shape, weight=weight)

@@ -65,18 +65,18 @@ def settle(process: Process, cut: Cut, z: Array, scales: Array, start: Array) ->
     the penalised criterion falls at every step, and its minimum is the fit with noise n^2 to the
     tamed payoffs m + psi(z - m) / kappa. Steps are accelerated as Nesterov's.
 
-    A cut that fades has several solutions, and could take a hill seen once or twice for outliers:
-    it sets out from the one solution of the cut that clips at the same ends.
+    Where psi falls back, a hill seen once or twice could be taken for outliers: the solution is
+    sought from that of the cut's window, which has only one.
     """
     smoother = process.smoother(process.shape.noise * cut.slope)
     if cut == Cut():
         return smoother.fit(z)
     far = float(np.median(np.abs(z - start) / scales))
-    stages = max(math.ceil(math.log(max(4.0 * far / cut.width, 1.0), _WIDER)), 0)
-    fitted = start
+    first, fitted = cut.first, start
+    stages = max(math.ceil(math.log(max(4.0 * far / first.width, 1.0), _WIDER)), 0)
     for stage in range(min(stages, _MOST_STAGES), -1, -1):
-        fitted = _descend(smoother, cut.clipping.wider(_WIDER**stage), z, scales, fitted)
-    return fitted if cut.fade == 0.0 else _descend(smoother, cut, z, scales, fitted)
+        fitted = _descend(smoother, first.wider(_WIDER**stage), z, scales, fitted)
+    return fitted if first is cut else _descend(smoother, cut, z, scales, fitted)
 
 
 def _descend(smoother: Smoother, cut: Cut, z: Array, scales: Array, start: Array) -> Array:

@@ -118,7 +118,7 @@ class PointBasis:
         """Return phi of the rows of C (n, p), shape (n, m)."""
         if C is self._points:  # phi(Z) = L^-1 R(Z, Z) = L' up to the jitter: they come free
             return self._factor
-        return self._correlate(np.ascontiguousarray(C)) @ self._whiten.T
+        return _transformed(self._correlate(np.ascontiguousarray(C)), self._whiten)
 
     def at(self, c: Array) -> tuple[Array, Array]:
         """Return phi at c (p,) and its derivatives, (m,) and (m, p)."""
@@ -173,6 +173,17 @@ def _inverse(factor: Array) -> Array:
     """Return the inverse of a lower triangular matrix."""
     result: Array = scipy.linalg.lapack.dtrtri(factor, lower=1)[0]
     return result
+
+
+def _transformed(rows: Array, lower: Array) -> Array:
+    """Return rows (n, m) times the transpose of a lower triangular matrix, (n, m).
+
+    Half of what an ordinary product would cost.
+    """
+    if not rows.size:
+        return rows
+    product: Array = scipy.linalg.blas.dtrmm(1.0, lower, rows.T, lower=1)
+    return product.T
 
 
 def _gram(rows: Array) -> Array:
@@ -241,7 +252,7 @@ class Process:
 
     def leverage(self) -> Array:
         """Return how far each payoff pulls the fit at its own point, (n,), between 0 and 1."""
-        half = self._rows @ self._unpended.T
+        half = _transformed(self._rows, self._unpended)
         return np.einsum("ij,ij->i", half, half) * self._precision / self.shape.noise
 
     def smoother(self, noise: float) -> Smoother:
@@ -266,7 +277,7 @@ class Process:
         """Return mean and variance at the rows of C (n, p)."""
         phi = self.basis.features(C)
         rows = self._scaled(phi) - self._origin
-        half = rows @ self._shrink.T
+        half = _transformed(rows, self._shrink)
         gap = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
         return rows @ self._weights, self.shape.signal * gap + np.einsum("ij,ij->i", half, half)
 
@@ -309,7 +320,7 @@ class Varying:
     scale
         Unit of the deviation.
     weight
-        How probable it is that there is one: mean and variance are the mixture's.
+        How probable it is that there is one.
     """
 
     mean: float
@@ -319,25 +330,10 @@ class Varying:
     weight: float = 0.0
 
     def predict(self, C: Array) -> tuple[Array, Array]:
-        """Return mean, and variance of the deviation, at the rows of C (n, p)."""
+        """Return mean, and variance of the deviation, of the mixture at the rows of C (n, p)."""
         if self.process is None:
             return np.full(len(C), self.mean), np.zeros(len(C))
         mean, variance = self.process.predict(C)
         away, w = self.scale * mean, self.weight
         within = w * self.scale**2 * variance
         return self.mean + w * away, within + w * (1.0 - w) * away**2
-
-    def predict_gradient(self, c: Array) -> tuple[float, float, Array, Array]:
-        """Return mean, variance as `predict` and their derivatives at one point c (p,)."""
-        if self.process is None:
-            return self.mean, 0.0, np.zeros(len(c)), np.zeros(len(c))
-        mean, variance, mean_slope, variance_slope = self.process.predict_gradient(c)
-        away, w = self.scale * mean, self.weight
-        within = w * self.scale**2 * variance
-        away_slope = self.scale * mean_slope
-        return (
-            self.mean + w * away,
-            within + w * (1.0 - w) * away**2,
-            w * away_slope,
-            w * self.scale**2 * variance_slope + 2.0 * w * (1.0 - w) * away * away_slope,
-        )

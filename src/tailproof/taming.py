@@ -6,7 +6,8 @@ solution is least squares on the tamed payoffs m + psi(e) / kappa.
 
 `Window`, the default, learns from the residuals which window to keep: the one whose location
 estimate varies least, Var(clip(e)) / P(e in window)^2 (the asymptotic variance of an M-estimate).
-Light tails keep everything, heavy ones little, skewed ones what lies on their steep side. A window
+Light tails keep everything, heavy ones little, skewed ones what lies on their steep side; where
+outliers lie on both sides, Student-t's psi takes its place if it varies less (`softened`). Either
 estimates a location, not a mean; what it cuts off is added back by the remainder (`calibration`),
 whose bound grows with the number of payoffs, so that the target stays the mean.
 """
@@ -30,8 +31,12 @@ _FAR = 1e3
 _FINEST = 0.05
 # Robust standard deviations of the usual cut of residuals, and of the first one of payoffs.
 _USUAL, _WIDE = 2.5, 5.0
-# Outliers fade only where at least this share of them lies on either side.
-_BALANCED = 0.25
+# Beyond so many robust standard deviations an outlier is gross: it may be how a mean shows itself.
+_GROSS = 6.0
+# A soft psi is for outliers of which at least this share lies on either side.
+_EITHER_SIDE = 0.25
+# And of what gross ones add, this much must cancel.
+_CANCELS = 0.5
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,23 +44,22 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cut:
-    """psi(e) = kept(e) - centre for a finite or infinite window, or Student-t's psi.
+    """psi(e) = kept(e) - centre: a window, finite or not, or Student-t's psi.
 
-    Inside the window kept(e) = e. Outside it stays at the end it has passed, or falls back to the
-    window's middle linearly, over a length `fade`: then gross outliers count for nothing.
+    A window keeps clip(e, low, high). Student-t's psi, e / (1 + softness e^2), rises to
+    e = 1 / sqrt(softness) and falls back beyond: gross outliers count for nothing.
 
     Attributes
     ----------
     low, high
-        The window.
+        The window. Of Student-t's psi it is the one to set out from: an equation of a psi that
+        falls back has several solutions. If it is infinite, wider psis of its own lead there.
     centre
         Mean of kept(e), subtracted so that psi has mean zero.
     slope
         kappa, the mean of psi's derivative.
     softness
-        0 for a window. Otherwise psi(e) = e / (1 + softness e^2), Student-t's.
-    fade
-        0 for a window that clips.
+        0 for a window.
     """
 
     low: float = -math.inf
@@ -63,28 +67,24 @@ class Cut:
     centre: float = 0.0
     slope: float = 1.0
     softness: float = 0.0
-    fade: float = 0.0
 
     def psi(self, residuals: Array) -> Array:
         """Return psi of residuals, (n,)."""
+        return self._kept(residuals) - self.centre
+
+    def _kept(self, residuals: Array) -> Array:
         if self.softness > 0.0:
             # For a huge residual this is 1 / (softness e); the square must not overflow.
             inner = np.minimum(np.abs(residuals), 1e150)
             return residuals / (1.0 + self.softness * inner * inner)
-        return self._kept(residuals) - self.centre
-
-    def _kept(self, residuals: Array) -> Array:
-        inside = np.clip(residuals, self.low, self.high)
-        if self.fade == 0.0:
-            return inside
-        left = np.maximum(1.0 - np.abs(residuals - inside) / self.fade, 0.0)
-        middle = 0.5 * (self.low + self.high)
-        return np.where(left < 1.0, middle + (inside - middle) * left, residuals)
+        return np.clip(residuals, self.low, self.high)
 
     @property
-    def clipping(self) -> Cut:
-        """The same cut, which clips where this one may fade."""
-        return replace(self, fade=0.0)
+    def first(self) -> Cut:
+        """The cut whose equations are solved first: its window, or itself."""
+        if self.softness == 0.0 or math.isinf(self.high):
+            return self
+        return replace(self, softness=0.0, centre=0.0)
 
     @property
     def width(self) -> float:
@@ -102,16 +102,15 @@ class Cut:
             self,
             low=middle + times * (self.low - middle),
             high=middle + times * (self.high - middle),
-            fade=times * self.fade,
         )
 
     def excess(self, residuals: Array) -> Array:
-        """Return what the window cuts off, (n,)."""
+        """Return what is cut off, (n,)."""
         return residuals - self._kept(residuals)
 
     def tamed(self, residuals: Array) -> Mask:
         """Return which residuals are outside the window, (n,)."""
-        if self.softness > 0.0:
+        if self.softness > 0.0 and math.isinf(self.high):
             return np.abs(residuals) > 1.0 / math.sqrt(self.softness)
         return (residuals < self.low) | (residuals > self.high)
 
@@ -305,8 +304,8 @@ class Window:
         return Cut(cut_low, cut_high, float(mean[i, j]), float(share[i, j]))
 
 
-def faded(cut: Cut, residuals: Array) -> Cut:
-    """Return a cut that fades outside the usual window, if that estimates better than `cut`.
+def softened(cut: Cut, residuals: Array) -> Cut:
+    """Return Student-t's psi, of 4 degrees of freedom, if it estimates better than `cut`.
 
     Only where outliers lie on either side: those on one side are where the mean lies away from the
     median.
@@ -315,14 +314,47 @@ def faded(cut: Cut, residuals: Array) -> Cut:
     --------
     >>> e = np.append(np.linspace(-2.0, 2.0, 96), [-40.0, -30.0, 30.0, 40.0])
     >>> cut = Window().learn(e)
-    >>> cut.fade, faded(cut, e).fade > 0.0
+    >>> cut.softness, softened(cut, e).softness > 0.0
     (0.0, True)
     """
-    other = _around_median(residuals, fades=True)
-    below, above = np.sum(residuals < other.low), np.sum(residuals > other.high)
-    if min(below, above) < _BALANCED * (below + above):
+    usual = _around_median(residuals)
+    below, above = np.sum(residuals < usual.low), np.sum(residuals > usual.high)
+    if min(below, above) < _EITHER_SIDE * (below + above) or usual.width <= 2.0 * _FINEST:
         return cut
-    return other if _variance(other, residuals) < _variance(cut, residuals) else cut
+    far = gross(cut, residuals).excess(residuals)
+    size = float(np.quantile(np.abs(far[far != 0.0]), 0.5)) if far.any() else 0.0
+    if balance(np.clip(far, -size, size)) < _CANCELS:
+        return cut
+    soft = StudentT().learn(residuals)
+    centre = float(np.mean(soft.psi(residuals)))
+    soft = replace(soft, low=usual.low, high=usual.high, centre=centre)
+    return soft if _variance(soft, residuals) < _variance(cut, residuals) else cut
+
+
+def gross(cut: Cut, residuals: Array) -> Cut:
+    """Return the window that only gross outliers among the residuals are outside of.
+
+    It ends at 6 robust standard deviations from the median, and nowhere within `cut`.
+    """
+    wide = _around_median(residuals, _GROSS)
+    return Cut(min(cut.low, wide.low), max(cut.high, wide.high))
+
+
+def balance(values: Array) -> float:
+    """Return how far the values (n,) cancel: from 0, all of one sign, to 1.
+
+    Few values are of one sign by chance, so two of the largest size are added, one of each sign.
+
+    Examples
+    --------
+    >>> balance(np.array([0.0, 1.0])), balance(np.array([1.0, -1.0]))
+    (0.6666666666666667, 1.0)
+    """
+    most = float(np.abs(values).max(initial=0.0))
+    if most == 0.0:
+        return 1.0
+    x = values / most
+    return 1.0 - abs(float(np.sum(x))) / (float(np.sum(np.abs(x))) + 2.0)
 
 
 def _variance(cut: Cut, e: Array) -> float:
@@ -330,20 +362,13 @@ def _variance(cut: Cut, e: Array) -> float:
     return float(np.var(cut.psi(e))) / cut.slope**2
 
 
-def _around_median(e: Array, deviations: float = _USUAL, *, fades: bool = False) -> Cut:
-    """Return a cut at some robust standard deviations around the median.
-
-    One that fades does so on the length of the window's half.
-    """
+def _around_median(e: Array, deviations: float = _USUAL) -> Cut:
+    """Return a cut at some robust standard deviations around the median."""
     middle = float(np.median(e))
     reach = max(deviations * 1.4826 * float(np.median(np.abs(e - middle))), _FINEST)
-    low, high = middle - reach, middle + reach
-    slope = float(np.mean((e >= low) & (e <= high)))
-    if fades:  # on the way back psi falls as steeply as it rose
-        beyond = np.abs(e - np.clip(e, low, high))
-        slope = max(slope - float(np.mean((beyond > 0.0) & (beyond < reach))), 0.05)
-    cut = Cut(low, high, 0.0, slope, fade=reach if fades else 0.0)
-    return replace(cut, centre=float(np.mean(cut.psi(e))))
+    cut = Cut(middle - reach, middle + reach)
+    slope = float(np.mean(~cut.tamed(e)))
+    return replace(cut, centre=float(np.mean(cut.psi(e))), slope=slope)
 
 
 def _shares(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -184,7 +184,7 @@ def _taming(name: str, *arguments: float) -> Callable[[], tp.Options]:
     def make() -> tp.Options:
         from tailproof import taming
 
-        return tp.Options(taming=getattr(taming, name)(*arguments))
+        return tp.Options(taming=getattr(taming, name)(*arguments), survey=0.0)
 
     return make
 
