@@ -1,5 +1,6 @@
 """What a refit learns: the same in every unit, and hardly anything from one huge payoff."""
 
+import json
 import math
 
 import numpy as np
@@ -151,12 +152,23 @@ def test_pending_points_lower_the_deviation_and_leave_the_mean():
     assert batch[1] < alone[1]
 
 
+def one_sided(rng, n):
+    return 0.3 * np.where(rng.random(n) < 0.1, 30.0, 1.0) * rng.exponential(size=n)
+
+
 @TAMINGS
-def test_a_calibration_survives_its_state(taming):
-    known = refit(data(), None, Settings(LAYOUT, taming))
-    again = calibration_from_state(known.state())
+@pytest.mark.parametrize("law", ["heavy", "one-sided"])
+def test_a_calibration_survives_its_state(taming, law):
+    told = data(noise=one_sided) if law == "one-sided" else data()
+    known = refit(told, None, Settings(LAYOUT, taming))
+    again = calibration_from_state(json.loads(json.dumps(known.state(), allow_nan=False)))
     assert again.state() == known.state()
+    assert again.cut == known.cut
     np.testing.assert_array_equal(numbers(again), numbers(known))
+    if law == "one-sided" and known.remainder is not None:
+        assert math.isinf(known.cut.low)  # JSON has no infinities
+        assert known.remainder.varying is not None
+        assert again.remainder.varying.low == known.remainder.varying.low
 
 
 def test_standardised_payoffs_are_rounded_and_finite():

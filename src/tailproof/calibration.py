@@ -192,7 +192,7 @@ class Calibration:
             "location": self.location,
             "scale": self.scale,
             "shape": _shape_state(self.shape),
-            "cut": [cut.low, cut.high, cut.centre, cut.slope, cut.softness],
+            "cut": [*_ends_state(cut.low, cut.high), cut.centre, cut.slope, cut.softness],
             "spread": [self.spread.rate, self.spread.middle],
             "remainder": rest and _remainder_state(rest),
         }
@@ -204,7 +204,7 @@ def _remainder_state(rest: Remainder) -> dict[str, Any]:
         "numbers": [rest.bound, rest.scale, rest.bias],
         "varying": far
         and {
-            "numbers": [far.low, far.high, far.bound, far.scale],
+            "numbers": [*_ends_state(far.low, far.high), far.bound, far.scale],
             "shape": _shape_state(far.shape),
             "weight": far.weight,
         },
@@ -219,6 +219,20 @@ def _shape_from_state(state: Any) -> Shape:
     return Shape(np.array(state[0], dtype=np.float64), float(state[1]), float(state[2]))
 
 
+def _ends_state(low: float, high: float) -> list[float | None]:
+    """Return a window's ends; JSON has no infinity, so an end that there is not is None."""
+    return [None if math.isinf(one) else one for one in (low, high)]
+
+
+def _ends_from_state(low: Any, high: Any) -> tuple[float, float]:
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
+
+
+def _cut_from_state(state: Any) -> Cut:
+    low, high, *numbers = state
+    return Cut(*_ends_from_state(low, high), *(float(one) for one in numbers))
+
+
 def _remainder_from_state(state: Any) -> Remainder:
     bound, scale, bias = (float(one) for one in state["numbers"])
     far = state["varying"]
@@ -226,9 +240,9 @@ def _remainder_from_state(state: Any) -> Remainder:
 
 
 def _gross_from_state(state: Any) -> Gross:
-    low, high, bound, scale = (float(one) for one in state["numbers"])
+    low, high, bound, scale = state["numbers"]
     shape, weight = _shape_from_state(state["shape"]), float(state["weight"])
-    return Gross(low, high, bound, scale, shape, weight)
+    return Gross(*_ends_from_state(low, high), float(bound), float(scale), shape, weight)
 
 
 def calibration_from_state(state: Any) -> Calibration:
@@ -239,7 +253,7 @@ def calibration_from_state(state: Any) -> Calibration:
         float(state["location"]),
         float(state["scale"]),
         _shape_from_state(state["shape"]),
-        Cut(*(float(one) for one in state["cut"])),
+        _cut_from_state(state["cut"]),
         Spread(*(float(one) for one in state["spread"])),
         rest and _remainder_from_state(rest),
         anchors=None if anchors is None else np.array(anchors, dtype=np.float64),
