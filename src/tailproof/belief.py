@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import log_ndtr, ndtri_exp
 
 from tailproof.calibration import Calibration, Data, Settings
 from tailproof.robust_fit import left_out, process_on, settle
@@ -54,9 +54,9 @@ class Belief:
         """Return what the search compares at the rows of C (n, p): the mean, or an upper end of it.
 
         Whether the remainder varies is not known. An end is the higher one of the two that the
-        answers have: `width` deviations above the mean if it does not, and fewer if it does
-        (`_fewer`), so that what is improbable but not impossible is looked at. For `width` 0 it is
-        the mean over both answers.
+        answers have: `width` deviations above the mean if it does not, and if it does, the fewer
+        the less probable that is (`_fewer`): what is improbable is looked at, too. For `width` 0
+        it is the mean over both answers.
 
         Not knowing the remainder's constant c leaves a doubt about s(x) c. What all points share
         of it says nothing about which is best, so here only (s(x) - 1) c is in doubt: under heavy
@@ -127,16 +127,18 @@ def _end(
 def _fewer(width: float, weight: float) -> float:
     """Return how many deviations above its own mean an answer of probability `weight` ends.
 
-    Above `width` deviations a normal variable lies with probability q = P(Z > width). Above the end
-    of an answer the mixture lies with probability `weight` times that of Z, so the end that leaves
-    q has P(Z > end) = q / weight; it is not taken below the answer's mean.
+    Above `width` deviations a normal variable lies with probability q = P(Z > width). That this
+    answer holds and its value lies above its end is to be as rare: P(Z > end) = q / weight. The end
+    is not taken below the answer's mean.
 
     Examples
     --------
-    >>> _fewer(3.0, 1.0), round(_fewer(3.0, 0.2), 2), _fewer(3.0, 0.001)
-    (3.0, 2.47, 0.0)
+    >>> [round(_fewer(3.0, weight), 2) for weight in (1.0, 0.2, 0.001)]
+    [3.0, 2.47, 0.0]
     """
-    return max(float(norm.isf(min(norm.sf(width) / weight, 1.0))), 0.0)
+    # In logarithms: P(Z > 40) is no number any more.
+    log_share = min(float(log_ndtr(-width)) - math.log(weight), 0.0)
+    return max(-float(ndtri_exp(log_share)), 0.0)
 
 
 def believe(data: Data, pending: Array, calibration: Calibration, settings: Settings) -> Belief:

@@ -72,7 +72,7 @@ class Settings:
         About how many excesses may reach the remainder's bound: ln(1 / delta) at delta = 0.1.
     doubt
         Log prior odds against a remainder that varies over the space, where gross outliers lie as
-        far below as above; fewer where they cancel less, none where all are on one side.
+        far below as above; the fewer, the less they cancel (`taming.balance`).
     """
 
     layout: Layout

@@ -35,8 +35,8 @@ _FRESH = 4
 # Intervals are this much wider than the posterior's, which knows neither that it was searched for
 # its maximum nor that its shape is a guess; chosen by coverage on problems made for tuning.
 _CAUTION = 1.3
-# Points of the initial design beyond this number are random: Sobol points are made all at once.
-_SPREAD = 4096
+# Points of an even design beyond this number are random: Sobol points are made all at once.
+_EVEN = 4096
 # Fewest payoffs that a tail can be judged from.
 _JUDGED = 20
 
@@ -334,23 +334,26 @@ class Optimizer:
     def _propose(self, number: int, pending: list[Array]) -> Array:
         rng = np.random.default_rng([self.seed, number])
         if number < self._initial or len(self._told) < self._first():
-            return self._spread(number)
-        surveyed = math.floor(self.options.survey * math.sqrt(number))
-        if surveyed > math.floor(self.options.survey * math.sqrt(number - 1)):
-            return self._spread(self._initial + surveyed)
+            return self._even(number, [self.seed])
+        if self._surveys(number) > self._surveys(number - 1):
+            return self._even(self._surveys(number), [self.seed, 0, 3])
         U = np.array(pending).reshape(len(pending), self.space.dimension)
         belief = self._believe(pending)
         seen = np.vstack([np.array(self._positions), U])
         return maximise(self.space, belief, self.options.width, seen, rng)
 
-    def _spread(self, number: int) -> Array:
-        """Return a point of the initial design, which goes on for ever."""
-        if number >= _SPREAD:
-            rng = np.random.default_rng([self.seed, number, 2])
+    def _surveys(self, number: int) -> int:
+        """Return how many trials up to `number` look everywhere, whatever is believed."""
+        return math.floor(min(float(number), self.options.survey * math.sqrt(number)))
+
+    def _even(self, index: int, stream: list[int]) -> Array:
+        """Return a point of an even design that goes on for ever; each stream has its own."""
+        if index >= _EVEN:
+            rng = np.random.default_rng([*stream, index, 2])
             return self.space.snap(rng.random((1, self.space.dimension)))[0]
-        shared = np.random.default_rng([self.seed])
-        points = sobol(self.space.dimension, 1 << max(number, 1).bit_length(), shared)
-        return self.space.snap(points[number][None])[0]
+        shared = np.random.default_rng(stream)
+        points = sobol(self.space.dimension, 1 << max(index, 1).bit_length(), shared)
+        return self.space.snap(points[index][None])[0]
 
     def _first(self) -> int:
         return max(self._initial // 2, 2)

@@ -34,8 +34,8 @@ class Options:
     initial
         Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
     survey
-        How much of the search looks everywhere, whatever is believed: among n trials, about
-        `survey` x sqrt(n) go on with the initial design.
+        How much of the search looks everywhere, whatever is believed: one trial of an even design
+        whenever `survey` x sqrt(trials) passes a whole number; 0 for none.
     """
 
     taming: Taming = field(default_factory=Window)

@@ -78,7 +78,7 @@ class _Fit:
     z, scales
         Standardised payoffs, and the noise's scale s at their points.
     cut, fitted
-        The pilot's values m solve the equations of the cut.
+        What tames the residuals, and the pilot's values m that they lie around.
     residuals
         Left out (`robust_fit.left_out`), in units of s.
     """
@@ -244,9 +244,7 @@ def _learn_remainder(
     scale = float(np.sqrt(np.mean(np.clip(excess, -bound, bound) ** 2)))
     if scale == 0.0:
         return None
-    varying = None
-    if known.cut.softness == 0.0:  # chosen only where gross outliers cancel
-        varying = _learn_gross(data, residuals, bound, known, settings)
+    varying = _learn_gross(data, residuals, bound, known, settings)
     return Remainder(bound, scale, bound * level / len(data), varying)
 
 
