@@ -149,6 +149,52 @@ def test_the_initial_design_is_spread_and_not_repeated():
     assert len(set(places)) == 16
 
 
+# ---- the survey ---------------------------------------------------------------------------------
+
+
+def whatever_is_believed(options, numbers):
+    """Return which of the trials `numbers` are the same for payoffs of two functions."""
+    told = []
+    for sign in (-1.0, 1.0):
+        opt = tp.Optimizer(LINE, seed=4, options=options)
+        x = (0.618 * np.arange(1, 13)) % 1.0
+        told.append(line(opt, sign * np.sin(6.0 * x)))
+    return [number for number in numbers if told[0].propose(number) == told[1].propose(number)]
+
+
+def test_trials_at_square_numbers_look_everywhere():
+    numbers = [*range(12, 28), 99, 100]
+    assert whatever_is_believed(tp.Options(), numbers) == [16, 25, 100]
+    assert whatever_is_believed(tp.Options(survey=0.0), numbers) == []
+    assert whatever_is_believed(tp.Options(survey=0.5), numbers) == [16, 100]
+
+
+@pytest.mark.parametrize("survey", [20.0, 1e308])
+def test_a_large_survey_looks_everywhere_all_the_time(survey):
+    options = tp.Options(survey=survey)
+    assert whatever_is_believed(options, range(12, 60)) == list(range(12, 60))
+    opt = tp.Optimizer(LINE, options=options)
+    x = [opt.propose(number)["x"] for number in range(64)]
+    assert len(set(x)) == 64
+    assert max(np.diff(np.sort(x))) < 0.1
+
+
+def test_a_survey_repeats_nothing_after_a_wide_start():
+    opt = tp.Optimizer(MIXED, seed=1)
+    batch = [opt.ask() for _ in range(30)]
+    for trial in batch:
+        opt.tell(trial, payoff(trial.params, trial.number))
+    started = [trial.params for trial in batch]
+    assert all(opt.propose(number) not in started for number in (36, 49, 64))
+
+
+def test_a_survey_of_the_smallest_spaces():
+    for space in (tp.Configurations([{"a": 1}]), tp.Space(a=tp.Fixed(1), b=tp.Choice("u", "v"))):
+        opt = tp.Optimizer(space, options=tp.Options(initial=1, survey=3.0))
+        run(opt, 20, lambda p, i: float(i % 3))
+        assert opt.recommend().payoffs == 20
+
+
 # ---- invariances --------------------------------------------------------------------------------
 
 

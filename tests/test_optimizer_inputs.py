@@ -223,6 +223,8 @@ def test_no_configurations_are_predicted_as_none():
         (lambda: tp.Optimizer(LINE, seed=None), "seed"),
         (lambda: tp.Options(width=-1.0), "width"),
         (lambda: tp.Options(width=math.nan), "width"),
+        (lambda: tp.Options(survey=-0.5), "survey"),
+        (lambda: tp.Options(survey=math.inf), "survey"),
         (lambda: tp.Options(kernel="rbf"), "kernel"),
         (lambda: tp.Options(kernel=None), "kernel"),
         (lambda: tp.Options(initial=0), "initial"),

@@ -66,6 +66,31 @@ def test_a_fit_is_the_minimum_of_the_penalised_criterion(cut, start):
     np.testing.assert_allclose(fitted, expected, atol=5e-3)
 
 
+SOFT = Cut(-1.5, 1.5, 0.02, 0.6, softness=0.5)
+
+
+@pytest.mark.parametrize("start", [-3.0, 0.0, 3.0])
+def test_a_soft_psi_is_solved_from_its_window_wherever_one_starts(start):
+    points, z, scales = case()
+    process = process_on(LAYOUT, SHAPE, points, scales, NONE)
+    fitted = settle(process, SOFT, z, scales, np.full(len(z), start))
+    smoother = process.smoother(SHAPE.noise * SOFT.slope)
+    again = smoother.fit(fitted + scales * SOFT.psi((z - fitted) / scales))
+    np.testing.assert_allclose(fitted, again, atol=1e-4)
+    expected = settle(process, SOFT, z, scales, np.zeros(len(z)))
+    np.testing.assert_allclose(fitted, expected, atol=1e-3)
+
+
+def test_a_hill_seen_twice_is_not_taken_for_outliers():
+    points = np.vstack([np.random.default_rng(3).random((30, 2)) * 0.4, [[0.95, 0.95]] * 2])
+    z = np.append(np.zeros(30), [6.0, 6.0])
+    process = process_on(LAYOUT, Shape(np.array([0.2, 0.2]), 20.0, 0.3), points, np.ones(32), NONE)
+    fitted = settle(process, SOFT, z, np.ones(32), np.zeros(32))
+    assert fitted[-1] > 5.0
+    lost = settle(process, Cut(softness=8.0), z, np.ones(32), np.zeros(32))
+    assert fitted[-1] > lost[-1]
+
+
 @pytest.mark.parametrize("width", [1e-1, 1e-3])
 def test_a_narrow_window_far_from_the_start_is_no_obstacle(width):
     # Payoffs with next to no noise have such windows.

@@ -354,18 +354,21 @@ def test_a_soft_psi_has_mean_zero_its_own_mean_slope_and_loses_nothing():
     np.testing.assert_allclose(cut.psi(e) + cut.centre + cut.excess(e), e, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("count", [20, 3])
-def test_outliers_on_one_side_keep_the_window(count):
-    e = np.append(sample(stats.norm(), 380), 50.0 + sample(stats.norm(), count))
+def test_outliers_on_one_side_keep_the_window(count, seed):
+    e = np.append(sample(stats.laplace(), 100, seed), 50.0 + sample(stats.norm(), count, seed))
     cut = Window().learn(e)
     assert softened(cut, e) is cut
 
 
 @pytest.mark.parametrize("law", [stats.norm(), stats.uniform(-1, 2), stats.expon()])
-def test_light_tails_gain_next_to_nothing_by_a_soft_psi(law):
-    e = sample(law, 2000)
-    other = softened(Window().learn(e), e)
-    assert variance(other, e) < 1.05 * np.var(e)
+@pytest.mark.parametrize("n", [5, 14, 2000])
+def test_light_tails_and_few_residuals_keep_the_window(law, n):
+    for seed in range(5):
+        e = sample(law, n, seed)
+        cut = Window().learn(e)
+        assert softened(cut, e) is cut
 
 
 def test_only_gross_outliers_lie_outside_the_window_for_them():

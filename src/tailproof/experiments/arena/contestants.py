@@ -208,20 +208,22 @@ CONTESTANTS: dict[str, Contestant] = {
         Contestant(
             "gp-ucb",
             "GP-UCB",
-            "tp.Optimizer with Untamed(): the same model and search, payoffs as they come",
+            "tp.Optimizer with Untamed(), payoffs as they come: our model, and our search without "
+            "its survey",
             _ours(_taming("Untamed")),
         ),
         Contestant(
             "clipped-gp-ucb",
             "clipped GP-UCB",
-            "tp.Optimizer with Clip(3.0): payoffs clipped at 3 robust standard deviations",
+            "tp.Optimizer with Clip(3.0), payoffs clipped at 3 robust standard deviations: our "
+            "model, and our search without its survey",
             _ours(_taming("Clip", ROBUST_DEVIATIONS)),
         ),
         Contestant(
             "student-t-gp",
             "Student-t GP",
             "tp.Optimizer with StudentT(4.0): the mode under a Student-t likelihood of 4 degrees "
-            "of freedom, not learnt, in our model and search",
+            "of freedom, not learnt, in our model and our search without its survey",
             _ours(_taming("StudentT", DEGREES)),
             robust=True,
         ),
