@@ -8,7 +8,7 @@ import pytest
 
 from tailproof.belief import believe
 from tailproof.calibration import Data, Settings, calibration_from_state
-from tailproof.refit import location_and_scale, next_refit, refit
+from tailproof.refit import _likelihood_rows, _varying, location_and_scale, next_refit, refit
 from tailproof.surrogate import Layout
 from tailproof.taming import Clip, StudentT, Untamed, Window
 
@@ -218,3 +218,25 @@ def test_gross_outliers_on_one_hill_vary_over_the_space():
     assert found.remainder.varying is not None
     assert found.remainder.varying.weight > 0.5
     assert found.cut.softness == 0.0
+
+
+def test_whether_outliers_vary_is_judged_in_units_of_those_looked_at():
+    # Of many payoffs a likelihood takes some: what the others weigh must not matter.
+    rng = np.random.default_rng(8)
+    told, settings = data(1000), Settings(LAYOUT)
+    values = np.where(told.points[:, 0] > 0.7, 1.0, -1.0) * rng.exponential(size=1000)
+    values -= values.mean()
+    shape = refit(data(50), None, settings).shape
+    rows = _likelihood_rows(1000)
+    assert len(rows) < 1000
+    others = np.setdiff1d(np.arange(1000), rows)
+    quiet, silent = values.copy(), values.copy()
+    quiet[others] *= 0.01
+    silent[rows] = 0.0
+    _, weight = _varying(told, values, shape, settings)
+    assert weight > 0.99
+    assert _varying(told, quiet, shape, settings)[1] == pytest.approx(weight, abs=0.01)
+    assert _varying(told, silent, shape, settings)[1] == 0.0
+    elsewhere = rng.permutation(values)
+    for one in (elsewhere, np.where(np.isin(np.arange(1000), rows), 4.0, 1.0) * elsewhere):
+        assert _varying(told, one, shape, settings)[1] < 0.3

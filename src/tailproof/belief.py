@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
 from tailproof.calibration import Calibration, Data, Settings
-from tailproof.robust_fit import left_out, process_on, settle
+from tailproof.robust_fit import ground_on, left_out, process_on, settle
 from tailproof.surrogate import Layout, Process, Varying
 
 Array = NDArray[np.float64]
@@ -159,12 +159,13 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     raw = calibration.standardise(data.payoffs)
     z = settings.taming.prepare(raw)
     scales, fitted = np.ones(len(z)), np.full(len(z), float(np.median(z)))
+    ground = ground_on(
+        layout, calibration.shape.lengthscales, data.points, pending, calibration.anchors
+    )
     if calibration.spread.rate != 0.0:  # the scales follow the pilot, which follows them
-        rough = process_on(
-            layout, calibration.shape, data.points, scales, pending, calibration.anchors
-        )
+        rough = ground.process(calibration.shape, scales)
         scales = calibration.spread.of(settle(rough, cut, z, scales, fitted))
-    pilot = process_on(layout, calibration.shape, data.points, scales, pending, calibration.anchors)
+    pilot = ground.process(calibration.shape, scales)
     fitted = settle(pilot, cut, z, scales, fitted)
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)

@@ -191,10 +191,14 @@ def _turns(data: Data, z: Array, scales: Array, known: Calibration, settings: Se
 def _varying(data: Data, values: Array, shape: Shape, settings: Settings) -> tuple[Shape, float]:
     """Return the most likely shape of a process behind `values` (n,), and how likely there is one.
 
-    Values have mean square 1. The rival is a constant; the evidence of the varying ones is their
-    mean over signals and over the pilot's lengthscales and the usual ones.
+    They are judged in units of their root mean square. The rival is a constant; the evidence of the
+    varying ones is their mean over signals and over the pilot's lengthscales and the usual ones.
     """
     rows = _likelihood_rows(len(data))
+    size = float(np.sqrt(np.mean(values[rows] ** 2)))
+    if size == 0.0:  # all that is not zero is among those left out
+        return shape, 0.0
+    values = values / size
     x, C, layout = values[rows], np.ascontiguousarray(data.points[rows]), settings.layout
     unit = np.eye(len(C))
     found: list[tuple[float, Shape]] = []
@@ -208,7 +212,7 @@ def _varying(data: Data, values: Array, shape: Shape, settings: Settings) -> tup
     odds = logsumexp(evidences) - math.log(len(found)) - log_evidence(CONSTANT + unit, x)
     best = found[int(np.argmax(evidences))][1]
     # Outliers on both sides alike hide no mean: the more so, the less it may vary.
-    return best, float(expit(odds - settings.doubt * balance(x)))
+    return best, float(expit(odds - settings.doubt * balance(values)))
 
 
 def _learn_spread(fitted: Array, residuals: Array) -> Spread:
@@ -267,5 +271,5 @@ def _learn_gross(
     far = Gross(window.low, window.high, bound, 1.0, known.shape, 0.0)
     marks = far.marks(residuals)
     scale = float(np.sqrt(np.mean(marks**2)))
-    shape, weight = _varying(data, marks / scale, known.shape, settings)
+    shape, weight = _varying(data, marks, known.shape, settings)
     return None if weight < _LEAST_WEIGHT else replace(far, scale=scale, shape=shape, weight=weight)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.surrogate import Layout, Process, Shape, Smoother, choose_basis, most_telling
+from tailproof.surrogate import (
+    Basis,
+    Layout,
+    Process,
+    Shape,
+    Smoother,
+    choose_basis,
+    most_telling,
+)
 from tailproof.taming import Cut
 
 Array = NDArray[np.float64]
@@ -26,16 +35,28 @@ _WIDER = 4.0
 _MOST_STAGES = 12
 
 
-def process_on(
+@dataclass(frozen=True)
+class Ground:
+    """A basis, and the features of the points of payoffs seen (n, m) and expected (k, m)."""
+
+    basis: Basis
+    rows: Array
+    pending: Array
+
+    def process(self, shape: Shape, scales: Array) -> Process:
+        """Return the process given payoffs whose noise has these relative scales, (n,)."""
+        return Process(self.basis, shape, self.rows, 1.0 / scales**2, self.pending)
+
+
+def ground_on(
     layout: Layout,
-    shape: Shape,
+    lengthscales: Array,
     points: Array,
-    scales: Array,
     pending: Array,
     anchors: Array | None = None,
     limit: int = BASIS,
-) -> Process:
-    """Return the process of `shape` given points of payoffs seen (n, p) and expected (k, p).
+) -> Ground:
+    """Return basis and features for points of payoffs seen (n, p) and expected (k, p).
 
     Beyond `limit` sites the basis is made of the first of `anchors`, and of the latest points,
     which anchors chosen earlier cannot know.
@@ -45,9 +66,23 @@ def process_on(
     if anchors is not None and len(sites) > limit:
         both = np.vstack([anchors[: limit - _LATEST], everywhere[-_LATEST:]])
         anchors = np.unique(both, axis=0)
-    basis = choose_basis(layout, shape.lengthscales, sites, limit, anchors)
+    basis = choose_basis(layout, lengthscales, sites, limit, anchors)
     rows = basis.features(sites)[which.reshape(-1)]
-    return Process(basis, shape, rows[: len(points)], 1.0 / scales**2, rows[len(points) :])
+    return Ground(basis, rows[: len(points)], rows[len(points) :])
+
+
+def process_on(
+    layout: Layout,
+    shape: Shape,
+    points: Array,
+    scales: Array,
+    pending: Array,
+    anchors: Array | None = None,
+    limit: int = BASIS,
+) -> Process:
+    """Return the process of `shape` given points of payoffs: see `ground_on`."""
+    ground = ground_on(layout, shape.lengthscales, points, pending, anchors, limit)
+    return ground.process(shape, scales)
 
 
 def anchors_for(layout: Layout, shape: Shape, points: Array) -> Array | None:
