@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from tailproof.robust_fit import left_out, process_on, settle
+from tailproof.robust_fit import features_on, left_out, settle
 from tailproof.surrogate import Layout, PointBasis, Shape
 from tailproof.taming import Cut, StudentT, Window
 
@@ -19,6 +19,10 @@ def case(n=30, seed=0):
     points[-5:] = points[:5]
     z = np.sin(5.0 * points[:, 0]) + 0.5 * rng.standard_t(1.5, n)
     return points, z, rng.uniform(0.5, 2.0, n)
+
+
+def process_on(layout, shape, points, scales, pending):
+    return features_on(layout, shape.lengthscales, points, pending).process(shape, scales)
 
 
 def features(points):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
 from tailproof.calibration import Calibration, Data, Settings
-from tailproof.robust_fit import ground_on, left_out, process_on, settle
+from tailproof.robust_fit import features_on, left_out, settle
 from tailproof.surrogate import Layout, Process, Varying
 
 Array = NDArray[np.float64]
@@ -159,13 +159,13 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     raw = calibration.standardise(data.payoffs)
     z = settings.taming.prepare(raw)
     scales, fitted = np.ones(len(z)), np.full(len(z), float(np.median(z)))
-    ground = ground_on(
+    features = features_on(
         layout, calibration.shape.lengthscales, data.points, pending, calibration.anchors
     )
     if calibration.spread.rate != 0.0:  # the scales follow the pilot, which follows them
-        rough = ground.process(calibration.shape, scales)
+        rough = features.process(calibration.shape, scales)
         scales = calibration.spread.of(settle(rough, cut, z, scales, fitted))
-    pilot = ground.process(calibration.shape, scales)
+    pilot = features.process(calibration.shape, scales)
     fitted = settle(pilot, cut, z, scales, fitted)
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
@@ -186,10 +186,9 @@ def _remainder(
     variance, far = rest.scale**2 / len(data), rest.varying
     if far is None:
         return Varying(mean, variance)
-    ones = np.ones(len(data))
-    process = process_on(
-        layout, far.shape, data.points, ones, pending, calibration.anchors, _REMAINDER_BASIS
-    )
+    lengthscales, anchors = far.shape.lengthscales, calibration.anchors
+    features = features_on(layout, lengthscales, data.points, pending, anchors, _REMAINDER_BASIS)
+    process = features.process(far.shape, np.ones(len(data)))
     process.learn(far.marks(residuals))
     process.centre()
     return Varying(mean, variance, process, far.scale, far.weight)

@@ -18,7 +18,7 @@ from scipy.special import expit, logsumexp
 from tailproof._engine import correlation as engine
 from tailproof.calibration import Calibration, Data, Gross, Remainder, Settings, Spread
 from tailproof.likelihood import log_evidence, most_likely, typical
-from tailproof.robust_fit import anchors_for, left_out, process_on, settle
+from tailproof.robust_fit import anchors_for, features_on, left_out, settle
 from tailproof.surrogate import CONSTANT, Process, Shape
 from tailproof.taming import Cut, balance, gross, softened, tuning_free_bound
 
@@ -143,9 +143,9 @@ def _settled(data: Data, fit: _Fit, known: Calibration, settings: Settings) -> _
 
 
 def _process(data: Data, scales: Array, known: Calibration, settings: Settings) -> Process:
-    return process_on(
-        settings.layout, known.shape, data.points, scales, data.points[:0], known.anchors
-    )
+    lengthscales, nothing = known.shape.lengthscales, data.points[:0]
+    features = features_on(settings.layout, lengthscales, data.points, nothing, known.anchors)
+    return features.process(known.shape, scales)
 
 
 def _start(previous: Calibration | None, scale: float, settings: Settings) -> Shape:

@@ -36,7 +36,7 @@ _MOST_STAGES = 12
 
 
 @dataclass(frozen=True)
-class Ground:
+class Features:
     """A basis, and the features of the points of payoffs seen (n, m) and expected (k, m)."""
 
     basis: Basis
@@ -48,14 +48,14 @@ class Ground:
         return Process(self.basis, shape, self.rows, 1.0 / scales**2, self.pending)
 
 
-def ground_on(
+def features_on(
     layout: Layout,
     lengthscales: Array,
     points: Array,
     pending: Array,
     anchors: Array | None = None,
     limit: int = BASIS,
-) -> Ground:
+) -> Features:
     """Return basis and features for points of payoffs seen (n, p) and expected (k, p).
 
     Beyond `limit` sites the basis is made of the first of `anchors`, and of the latest points,
@@ -68,21 +68,7 @@ def ground_on(
         anchors = np.unique(both, axis=0)
     basis = choose_basis(layout, lengthscales, sites, limit, anchors)
     rows = basis.features(sites)[which.reshape(-1)]
-    return Ground(basis, rows[: len(points)], rows[len(points) :])
-
-
-def process_on(
-    layout: Layout,
-    shape: Shape,
-    points: Array,
-    scales: Array,
-    pending: Array,
-    anchors: Array | None = None,
-    limit: int = BASIS,
-) -> Process:
-    """Return the process of `shape` given points of payoffs: see `ground_on`."""
-    ground = ground_on(layout, shape.lengthscales, points, pending, anchors, limit)
-    return ground.process(shape, scales)
+    return Features(basis, rows[: len(points)], rows[len(points) :])
 
 
 def anchors_for(layout: Layout, shape: Shape, points: Array) -> Array | None:

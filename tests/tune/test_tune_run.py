@@ -260,7 +260,7 @@ GOOD = ("--minimize", "--int", "n", "1", "9")
         ((*GOOD,), "no program to tune"),
         ((*GOOD, "--", "no-such-program-here", "{n}"), "there is no program no-such-program-here"),
         ((*GOOD, "--", "./plain.txt", "{n}"), "not an executable file"),
-        ((*GOOD, "--", "PROGRAM", "{m}", "{n}"), "unknown placeholder {m}"),
+        ((*GOOD, "--", "PROGRAM", "{m}", "{n}"), "unknown slot {m}"),
         ((*GOOD, "--", "PROGRAM"), "{n} is missing"),
         (("--int", "n", "1", "9", "--", "PROGRAM", "{n}"), "--minimize or --maximize"),
         (("--minimize", "--", "PROGRAM", "{n}"), "no parameters"),

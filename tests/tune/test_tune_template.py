@@ -23,7 +23,7 @@ def escaped(plain):
     st.fixed_dictionaries(dict.fromkeys(NAMES, argument)),
 )
 def test_text_and_values_come_out_as_they_went_in(pieces, values):
-    # A tuple stands for a placeholder, a string for text around it.
+    # A tuple stands for a slot, a string for text around it.
     pieces = [*pieces, *([(name,)] for name in NAMES)]
     written = [
         "".join("{" + p[0] + "}" if isinstance(p, tuple) else escaped(p) for p in one)
@@ -35,10 +35,10 @@ def test_text_and_values_come_out_as_they_went_in(pieces, values):
 
 @given(st.text("{}ab", max_size=12))
 def test_every_argument_is_either_understood_or_refused(written):
-    # Understood is what has no brace left after the pairs and the placeholders, left to right.
+    # Understood is what has no brace left after the pairs and the slots, left to right.
     left = re.sub(r"\{\{|\}\}|\{a\}", "", written)
     if "{" in left or "}" in left:
-        with pytest.raises(ValueError, match=r"brace|placeholder"):
+        with pytest.raises(ValueError, match=r"brace|slot"):
             parse(["program", written, "{a}"], ["a"])
     else:
         filled = parse(["program", written, "{a}"], ["a"]).fill({"a": "!"})[1]
@@ -63,8 +63,8 @@ def test_a_program_receives_every_value_unchanged(values):
     [
         ([], "no program"),
         ([""], "no program"),
-        (["p", "{b}", "{a}"], "unknown placeholder {b}"),
-        (["p", "{}", "{a}"], "unknown placeholder {}"),
+        (["p", "{b}", "{a}"], "unknown slot {b}"),
+        (["p", "{}", "{a}"], "unknown slot {}"),
         (["p", "{a"], "brace stands alone"),
         (["p", "a}", "{a}"], "brace stands alone"),
         (["p", "x"], "{a} is missing"),

@@ -51,7 +51,7 @@ class Request:
     Attributes
     ----------
     command : tuple of str
-        Program and arguments, with placeholders.
+        Program and arguments, with slots.
     space : Space
     minimize : bool
     trials : int

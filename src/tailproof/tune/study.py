@@ -37,7 +37,7 @@ class Identity:
     Attributes
     ----------
     command : tuple of str
-        Program and arguments with their placeholders.
+        Program and arguments with their slots.
     space : dict
         The space's state.
     value : str

@@ -1,6 +1,6 @@
-"""Placeholders in an argument list: `{name}` becomes a value, `{{` and `}}` are plain braces.
+"""Slots in an argument list: `{name}` becomes a value, `{{` and `}}` are plain braces.
 
-A placeholder may be a part of an argument. Values are put in after the list has been taken apart,
+A slot may be a part of an argument. Values are put in after the list has been taken apart,
 so a value with spaces, quotes, newlines or a leading dash stays inside the one argument it
 belongs to; no shell ever sees it.
 """
@@ -16,18 +16,18 @@ _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 @dataclass(frozen=True)
-class Placeholder:
+class Slot:
     """The place of a parameter's value inside an argument."""
 
     name: str
 
 
-Piece = str | Placeholder
+Piece = str | Slot
 
 
 @dataclass(frozen=True)
 class Template:
-    """A command whose arguments hold placeholders.
+    """A command whose arguments hold slots.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Template:
 
     @property
     def program(self) -> str:
-        """The first argument; it holds no placeholder."""
+        """The first argument; it holds no slot."""
         return "".join(piece for piece in self.arguments[0] if isinstance(piece, str))
 
     def fill(self, values: Mapping[str, Any]) -> list[str]:
@@ -89,21 +89,21 @@ def parse(arguments: Sequence[str], names: Iterable[str]) -> Template:
     arguments : sequence of str
         The program and its arguments.
     names : iterable of str
-        The parameters: each must have a placeholder, and there may be no others.
+        The parameters: each must have a slot, and there may be no others.
 
     Raises
     ------
     ValueError
-        If there is no program, a brace stands alone, a placeholder names no parameter, or a
-        parameter has no placeholder.
+        If there is no program, a brace stands alone, a slot names no parameter, or a
+        parameter has no slot.
     """
     if not arguments or not arguments[0]:
         raise ValueError("no program to tune: give its command after `--`.")
     known = tuple(names)
     parsed = tuple(_pieces(argument, known) for argument in arguments)
-    if any(isinstance(piece, Placeholder) for piece in parsed[0]):
-        raise ValueError(f"the program's name must hold no placeholder, but got {arguments[0]!r}.")
-    used = {piece.name for pieces in parsed for piece in pieces if isinstance(piece, Placeholder)}
+    if any(isinstance(piece, Slot) for piece in parsed[0]):
+        raise ValueError(f"the program's name must hold no slot, but got {arguments[0]!r}.")
+    used = {piece.name for pieces in parsed for piece in pieces if isinstance(piece, Slot)}
     unused = [name for name in known if name not in used]
     if unused:
         shown = ", ".join("{" + name + "}" for name in unused)
@@ -131,9 +131,9 @@ def _pieces(argument: str, known: tuple[str, ...]) -> tuple[Piece, ...]:
             if name not in known:
                 listed = ", ".join(known)
                 raise ValueError(
-                    f"unknown placeholder {found} in the argument {argument!r}; the parameters "
+                    f"unknown slot {found} in the argument {argument!r}; the parameters "
                     f"are: {listed}. Write {{{{ and }}}} for plain braces."
                 )
-            pieces.append(Placeholder(name))
+            pieces.append(Slot(name))
     pieces.append(argument[end:])
     return tuple(piece for piece in pieces if piece != "")
