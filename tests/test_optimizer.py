@@ -158,7 +158,7 @@ def whatever_is_believed(options, numbers):
     for sign in (-1.0, 1.0):
         opt = tp.Optimizer(LINE, seed=4, options=options)
         x = (0.618 * np.arange(1, 13)) % 1.0
-        told.append(line(opt, sign * np.sin(6.0 * x)))
+        told.append(line(opt, sign * x))
     return [number for number in numbers if told[0].propose(number) == told[1].propose(number)]
 
 
@@ -167,6 +167,26 @@ def test_trials_at_square_numbers_look_everywhere():
     assert whatever_is_believed(tp.Options(), numbers) == [16, 25, 100]
     assert whatever_is_believed(tp.Options(survey=0.0), numbers) == []
     assert whatever_is_believed(tp.Options(survey=0.5), numbers) == [16, 100]
+
+
+def test_while_gross_outliers_may_vary_twice_as_many_look_everywhere():
+    rng = np.random.default_rng(2)
+    x = rng.random(60)
+    rare = np.where((x > 0.6) & (rng.random(60) < 0.4), 9.0, 0.0)
+    told = []
+    for sign in (-1.0, 1.0):
+        opt = tp.Optimizer(LINE, seed=4)
+        for one, more in zip(x, rare, strict=True):
+            opt.add({"x": one}, sign * np.sin(6.0 * one) + more + 0.1 * rng.standard_normal())
+        told.append(opt)
+    same = [number for number in range(61, 125) if len({told_x(o, number) for o in told}) == 1]
+    # Squares, and halfway between them: 7.5 x 7.5 is 56.25, 8.5 x 8.5 is 72.25 ..
+    assert same == [64, 73, 81, 91, 100, 111, 121]
+    assert len({told_x(told[0], number) for number in same}) == len(same)
+
+
+def told_x(opt, number):
+    return opt.propose(number)["x"]
 
 
 @pytest.mark.parametrize("survey", [20.0, 1e308])

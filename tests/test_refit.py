@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tailproof.belief import believe
-from tailproof.calibration import Data, Settings, calibration_from_state
+from tailproof.calibration import Data, Gross, Settings, calibration_from_state
 from tailproof.refit import _likelihood_rows, _varying, location_and_scale, next_refit, refit
 from tailproof.surrogate import Layout
-from tailproof.taming import Clip, StudentT, Untamed, Window
+from tailproof.taming import Clip, Cut, StudentT, Untamed, Window
 
 LAYOUT = Layout(np.arange(2), np.zeros(2, dtype=np.int64))
 TAMINGS = pytest.mark.parametrize(
@@ -218,6 +218,13 @@ def test_gross_outliers_on_one_hill_vary_over_the_space():
     assert found.remainder.varying is not None
     assert found.remainder.varying.weight > 0.5
     assert found.cut.softness == 0.0
+
+
+def test_all_that_is_cut_off_a_gross_outlier_counts():
+    far = Gross(-6.0, 6.0, 9.0, 2.0, refit(data(50), None, Settings(LAYOUT)).shape, 0.5)
+    residuals = np.array([0.0, 5.0, 7.0, -7.0, 30.0])
+    excess = Cut(-1.0, 2.0).excess(residuals)
+    assert far.marks(residuals, excess).tolist() == [0.0, 0.0, 2.5, -3.0, 4.5]
 
 
 def test_whether_outliers_vary_is_judged_in_units_of_those_looked_at():

@@ -189,6 +189,6 @@ def _remainder(
     lengthscales, anchors = far.shape.lengthscales, calibration.anchors
     features = features_on(layout, lengthscales, data.points, pending, anchors, _REMAINDER_BASIS)
     process = features.process(far.shape, np.ones(len(data)))
-    process.learn(far.marks(residuals))
+    process.learn(far.marks(residuals, excess))
     process.centre()
     return Varying(mean, variance, process, far.scale, far.weight)

@@ -135,9 +135,9 @@ class Gross:
     low, high
         What lies outside is gross.
     bound
-        How far outside, at most, it counts. It grows with the payoffs.
+        The most that counts of what the cut takes off one. It grows with the payoffs.
     scale
-        Root mean square of how far.
+        Root mean square of what counts.
     shape
         Of the process that describes how that varies, in units of `scale`.
     weight
@@ -151,10 +151,14 @@ class Gross:
     shape: Shape
     weight: float
 
-    def marks(self, residuals: Array) -> Array:
-        """Return how far residuals lie outside, at most `bound`, in units of `scale`, (n,)."""
-        outside = residuals - np.clip(residuals, self.low, self.high)
-        return np.clip(outside, -self.bound, self.bound) / self.scale
+    def marks(self, residuals: Array, excess: Array) -> Array:
+        """Return the excess of gross residuals, at most `bound`, in units of `scale`; else 0, (n,).
+
+        All that the cut takes off a gross one counts, not only what lies beyond `low` or `high`:
+        what it does not count would be taken for the same everywhere.
+        """
+        far = (residuals < self.low) | (residuals > self.high)
+        return np.where(far, np.clip(excess, -self.bound, self.bound), 0.0) / self.scale
 
 
 @dataclass(frozen=True)

@@ -339,12 +339,17 @@ class Optimizer:
             return self._even(self._surveys(number), [self.seed, 0, 3])
         U = np.array(pending).reshape(len(pending), self.space.dimension)
         belief = self._believe(pending)
+        if belief.remainder.process is not None:  # then where nobody looks there may be a mean
+            more = self._surveys(number, 0.5)
+            if more > self._surveys(number - 1, 0.5):
+                return self._even(more, [self.seed, 0, 4])
         seen = np.vstack([np.array(self._positions), U])
         return maximise(self.space, belief, self.options.width, seen, rng)
 
-    def _surveys(self, number: int) -> int:
-        """Return how many trials up to `number` look everywhere, whatever is believed."""
-        return math.floor(min(float(number), self.options.survey * math.sqrt(number)))
+    def _surveys(self, number: int, ahead: float = 0.0) -> int:
+        """Return how many trials up to `number` look everywhere, some of a trial `ahead`."""
+        rate = self.options.survey
+        return math.floor(min(float(number), rate * math.sqrt(number) + ahead)) if rate else 0
 
     def _even(self, index: int, stream: list[int]) -> Array:
         """Return a point of an even design that goes on for ever; each stream has its own."""

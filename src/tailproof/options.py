@@ -35,7 +35,9 @@ class Options:
         Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
     survey
         How much of the search looks everywhere, whatever is believed: one trial of an even design
-        whenever `survey` x sqrt(trials) passes a whole number; 0 for none.
+        whenever `survey` x sqrt(trials) passes a whole number, and twice as many while gross
+        outliers may vary over the space: of these a mean can be made where nobody looks; 0 for
+        none.
     """
 
     taming: Taming = field(default_factory=Window)

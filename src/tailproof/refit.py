@@ -261,15 +261,14 @@ def _learn_gross(
     by where they are and on which side more than by their size, so that no single one decides:
     sizes are clipped at a quantile of theirs that tends to 1 slowly, and at `most`.
     """
-    window = gross(known.cut, residuals)
-    sizes = np.abs(window.excess(residuals))
-    sizes = sizes[sizes > 0.0]
+    window, excess = gross(known.cut, residuals), known.cut.excess(residuals)
+    sizes = np.abs(excess[window.tamed(residuals)])
     if not len(sizes):
         return None
     share = max(0.5, 1.0 - 2.0 / math.sqrt(len(sizes)))
     bound = min(float(np.quantile(sizes, share)), most)
     far = Gross(window.low, window.high, bound, 1.0, known.shape, 0.0)
-    marks = far.marks(residuals)
+    marks = far.marks(residuals, excess)
     scale = float(np.sqrt(np.mean(marks**2)))
     shape, weight = _varying(data, marks, known.shape, settings)
     return None if weight < _LEAST_WEIGHT else replace(far, scale=scale, shape=shape, weight=weight)
