@@ -248,6 +248,16 @@ def test_files_hold_plain_arrays_and_no_pickled_objects(setup, tmp_path):
         json.loads(str(file["text"]))
 
 
+def test_the_text_is_json_that_others_read(tmp_path):
+    # It has no infinity, which is what Own's levels are by default.
+    opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.Own(2.0), seed=0)
+    opt.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        json.loads(str(file["text"]), parse_constant=pytest.fail)
+    again = tp.load(tmp_path / "run.npz")
+    assert again.recipe.options["schedule"] == opt.recipe.options["schedule"]
+
+
 def good(folder):
     """The arrays and the text of a sound file."""
     opt = build("tgp_ucb theory")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import secrets
 import struct
@@ -75,7 +76,7 @@ def save(optimizer: ArmOptimizer | Optimizer, path: str | os.PathLike[str]) -> N
     describe = _describe_search if isinstance(optimizer, Optimizer) else _describe_arms
     arrays: dict[str, NDArray[Any]] = {}
     text = describe(optimizer, arrays)
-    arrays["text"] = np.array(json.dumps({**text, "version": VERSION}))
+    arrays["text"] = np.array(json.dumps({**text, "version": VERSION}, allow_nan=False))
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
@@ -201,6 +202,8 @@ def _encode(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"array": f"part.{name}"}
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and math.isinf(value):  # JSON has no infinity
+        return {"float": repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple | list):
@@ -224,6 +227,8 @@ def _decode(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return value
     if "array" in value:
         return arrays[value["array"]]
+    if "float" in value:
+        return float(value["float"])
     fields = {key: _decode(one, arrays) for key, one in value["fields"].items()}
     return _PARTS[value["part"]](**fields)
 

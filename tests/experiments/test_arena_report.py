@@ -23,6 +23,18 @@ def test_lost_cells_and_failures_are_told_plainly():
     assert summary(runs)["cells"][0]["rank"] == 2.0
 
 
+def test_failed_fits_are_told_and_matches_counted_once():
+    plan, failed = Plan(evaluations=25 + 5), "ValueError: no fit"
+    runs = runs_of({"tailproof": [0.9, 0.9], "random": [0.2, 0.2]})
+    runs += [run("botorch-rrp", seed, 1.0, failed_fits=2) for seed in (0, 1)]
+    names = ("optuna-gp", "optuna-gp: posterior mean")
+    runs += [run(name, 0, 1.9, error=failed, failed_fits=1) for name in names]
+    text = markdown(sections(runs, plan), plan)
+    assert "\n1 of 7. The rounds not played" in text
+    assert "as it stood: BoTorch RRP 4 and Optuna GPSampler 1." in text
+    assert "as it stood" not in markdown(sections(runs[:4], plan), plan)
+
+
 def test_the_report_tells_open_claims_from_those_that_hold():
     plan = Plan(evaluations=25 + 5)
     runs = complete() + peer("botorch-ucb", 1, CELLS, 0.05)

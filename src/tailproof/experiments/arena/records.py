@@ -35,6 +35,7 @@ class Run:
     place: str | None = None
     seconds: float = 0.0
     rounds: int = 0
+    failed_fits: int = 0
     made_with: str = ""
 
     @property
@@ -123,6 +124,7 @@ def runs_of(match: Match, record: dict[str, Any]) -> list[Run]:
         "error": record["error"],
         "seconds": float(record["seconds"]),
         "rounds": int(record["rounds"]),
+        "failed_fits": int(record["failed_fits"]),
         "made_with": ", ".join(f"{name} {value}" for name, value in record["made_with"].items()),
     }
     result = [

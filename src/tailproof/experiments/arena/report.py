@@ -34,6 +34,7 @@ from tailproof.experiments.arena.problems import TITLES
 from tailproof.experiments.arena.records import Run, key_of, title_of
 from tailproof.experiments.progress import duration
 from tailproof.experiments.report import NONE, Mark, inline_image, page, table
+from tailproof.experiments.words import listed
 
 Rows = list[tuple[Any, ...]]
 
@@ -255,19 +256,29 @@ def number(value: float, digits: int) -> str:
 
 
 def _failures(runs: Sequence[Run]) -> Section:
-    failed = [
-        run for run in runs if run.error is not None and run.contestant == key_of(run.contestant)
-    ]
+    played = [run for run in runs if run.contestant == key_of(run.contestant)]
+    failed = [run for run in played if run.error is not None]
     return Section(
         "Matches that failed",
-        f"{len(failed)} of {len(runs)}. The rounds not played and recommendations not given count "
-        "as the worst there can be.",
+        f"{len(failed)} of {len(played)}. The rounds not played and recommendations not given "
+        f"count as the worst there can be.{_failed_fits(played)}",
         ("contestant", "cell", "seed", "rounds", "error") if failed else (),
         tuple(
             (title_of(run.contestant), cell_title(run.cell), run.seed, run.rounds, run.error)
             for run in failed
         ),
     )
+
+
+def _failed_fits(runs: Sequence[Run]) -> str:
+    """Say how many fits failed within matches that went on, of those who had any."""
+    fits: dict[str, int] = {}
+    for run in runs:
+        fits[run.contestant] = fits.get(run.contestant, 0) + run.failed_fits
+    told = [f"{title_of(who)} {count}" for who, count in fits.items() if count]
+    if not told:
+        return ""
+    return f" Fits that failed, where the model was used as it stood: {listed(told)}."
 
 
 def _contestants(told: Table) -> Section:
