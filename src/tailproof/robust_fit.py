@@ -22,7 +22,7 @@ from tailproof.taming import Cut
 Array = NDArray[np.float64]
 
 # Features of a process: it is exact up to that many sites.
-BASIS = 256
+BASIS = 224
 # Of these, how many are the latest points.
 _LATEST = 32
 # A leverage near 1 says that the payoff stands alone: its residual says nothing.

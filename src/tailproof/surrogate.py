@@ -218,7 +218,6 @@ class Process:
         self._rows = self._scaled(rows)
         self._precision = precision
         self._gram = _gram(self._rows * np.sqrt(precision)[:, None])
-        self._factor = self._factored(self._gram, shape.noise)
         self._waiting = self._scaled(pending)
         self._weights = np.zeros(self._rows.shape[1])
         self._origin = np.zeros(self._rows.shape[1])
@@ -237,6 +236,11 @@ class Process:
         except scipy.linalg.LinAlgError:  # next to no noise: rounding outweighs the 1
             inner[diagonal] += 1e-12 * float(np.trace(inner))
             return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
+
+    @functools.cached_property
+    def _factor(self) -> Array:
+        """Of the posterior's precision; a process that only smooths has no need of it."""
+        return self._factored(self._gram, self.shape.noise)
 
     @functools.cached_property
     def _unpended(self) -> Array:
