@@ -142,6 +142,16 @@ def test_the_target_is_the_mean_where_noise_is_skewed():
     assert (deviation > 0.0).all()
 
 
+def test_what_the_bound_hides_is_less_where_it_cancels():
+    def hidden(noise):
+        known, settings = data(300, noise=noise), Settings(LAYOUT)
+        rest = refit(known, None, settings).remainder
+        return rest.bias / (rest.bound * settings.level / len(known))
+
+    assert hidden(lambda rng, n: rng.pareto(1.5, n)) > 0.9
+    assert hidden(lambda rng, n: rng.pareto(1.5, n) * rng.choice([-1.0, 1.0], n)) < 0.5
+
+
 def test_pending_points_lower_the_deviation_and_leave_the_mean():
     known, settings = data(), Settings(LAYOUT)
     calibration = refit(known, None, settings)

@@ -17,6 +17,7 @@ from tailproof.taming import (
     Window,
     balance,
     gross,
+    one_sided,
     softened,
     tuning_free_bound,
 )
@@ -394,3 +395,12 @@ def test_the_balance_of_values_knows_neither_their_unit_nor_their_sign(values, u
 def test_many_values_of_one_sign_balance_nothing():
     assert balance(np.ones(98)) == pytest.approx(0.02)
     assert balance(np.zeros(3)) == balance(np.zeros(0)) == 1.0
+
+
+def test_values_are_one_sided_as_far_as_they_do_not_cancel():
+    rng = np.random.default_rng(0)
+    assert one_sided(rng.pareto(1.5, 500)) == 1.0
+    assert one_sided(-rng.pareto(1.5, 500)) == 1.0
+    assert one_sided(np.tile([1.0, -1.0], 99)) == pytest.approx(0.01)
+    assert one_sided(np.array([3.0, -3.0])) == 0.5  # two that cancel may do so by chance
+    assert one_sided(np.zeros(3)) == one_sided(np.zeros(0)) == 1.0

@@ -115,7 +115,8 @@ class Remainder:
     scale
         Root mean square of the excesses so clipped.
     bias
-        How much of their mean the bound may hide: bound x level / n.
+        How much of their mean the bound may hide: bound x level / n, times how little what lies
+        below and above cancels (`taming.one_sided`).
     varying
         How they vary; None if they do not.
     """

@@ -20,7 +20,7 @@ from tailproof.calibration import Calibration, Data, Gross, Remainder, Settings,
 from tailproof.likelihood import log_evidence, most_likely, typical
 from tailproof.robust_fit import anchors_for, features_on, left_out, settle
 from tailproof.surrogate import CONSTANT, Process, Shape
-from tailproof.taming import Cut, balance, gross, softened, tuning_free_bound
+from tailproof.taming import Cut, balance, gross, one_sided, softened, tuning_free_bound
 
 Array = NDArray[np.float64]
 
@@ -245,11 +245,14 @@ def _learn_remainder(
     # A lone excess, however large, may move the mean by about two standard errors.
     few = 2.0 * math.sqrt(len(data)) * usual
     bound = tuning_free_bound(excess, level, few)
-    scale = float(np.sqrt(np.mean(np.clip(excess, -bound, bound) ** 2)))
+    clipped = np.clip(excess, -bound, bound)
+    scale = float(np.sqrt(np.mean(clipped**2)))
     if scale == 0.0:
         return None
     varying = _learn_gross(data, residuals, bound, known, settings)
-    return Remainder(bound, scale, bound * level / len(data), varying)
+    # What the bound hides below and above cancels as what it leaves does.
+    bias = bound * level / len(data) * one_sided(clipped)
+    return Remainder(bound, scale, bias, varying)
 
 
 def _learn_gross(

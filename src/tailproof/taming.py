@@ -352,11 +352,31 @@ def balance(values: Array) -> float:
     >>> balance(np.array([0.0, 1.0])), balance(np.array([1.0, -1.0]))
     (0.6666666666666667, 1.0)
     """
+    total, sizes = _sums(values)
+    return 1.0 - total / (sizes + 2.0)
+
+
+def one_sided(values: Array) -> float:
+    """Return how little the values (n,) cancel: 1 for one sign, near 0 for many of both.
+
+    Few values cancel by chance, so two of the largest size are added, both of one sign.
+
+    Examples
+    --------
+    >>> one_sided(np.array([0.0, 1.0])), one_sided(np.array([1.0, -1.0]))
+    (1.0, 0.5)
+    """
+    total, sizes = _sums(values)
+    return (total + 2.0) / (sizes + 2.0)
+
+
+def _sums(values: Array) -> tuple[float, float]:
+    """Return the size of the values' sum, and the sum of their sizes, in units of the largest."""
     most = float(np.abs(values).max(initial=0.0))
     if most == 0.0:
-        return 1.0
+        return 0.0, 0.0
     x = values / most
-    return 1.0 - abs(float(np.sum(x))) / (float(np.sum(np.abs(x))) + 2.0)
+    return abs(float(np.sum(x))), float(np.sum(np.abs(x)))
 
 
 def _variance(cut: Cut, e: Array) -> float:

@@ -38,7 +38,7 @@ def _radial_row(
     """Write k of x (p,) and each of m points, given as `columns` (p, m), to `result` (m,).
 
     Short loops over neighbouring numbers, all but the exponentials' without a call: these the
-    compiler does several at a time, with the same result to the last bit. `squared` (m,) is scratch.
+    compiler does several at a time, to the last bit the same. `squared` (m,) is scratch.
     """
     squared[:] = 0.0
     for k in range(len(x)):
