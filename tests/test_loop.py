@@ -1,5 +1,6 @@
 """The whole loop: what it returns, what ends it, and when it writes."""
 
+import dataclasses
 import io
 from fractions import Fraction
 
@@ -117,11 +118,63 @@ def test_a_bar_ends_its_line_when_interrupted(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
 
-    def measure(x, n):
-        raise KeyboardInterrupt
+    measured = []
 
-    tp.maximize(measure, SPACE, 4)
-    assert stream.getvalue() in ("", "\n")
+    def measure(x, n):
+        measured.append(x)
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        return x
+
+    assert tp.maximize(measure, SPACE, 4).interrupted
+    assert "1/4" in stream.getvalue()
+    assert stream.getvalue().endswith("\n")
+
+
+def closed():
+    stream = Terminal()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [None, closed()], ids=["none", "closed"])
+def test_there_need_be_no_stream_for_errors(monkeypatch, stream):
+    monkeypatch.setattr("sys.stderr", stream)
+    assert len(tp.maximize(payoff, SPACE, 2).trials) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Rigid(Exception):
+    """An error that takes no attributes."""
+
+    code: int
+
+
+def test_what_a_function_raises_comes_through_with_what_was_told():
+    def fails(kind):
+        def measure(x, n):
+            if len(told) == 2:
+                raise kind(7)
+            told.append(x)
+            return x
+
+        told = []
+        return measure
+
+    with pytest.raises(KeyError) as caught:
+        tp.maximize(fails(KeyError), SPACE, 4)
+    assert len(caught.value.optimizer) == 2
+    assert "2 payoffs were told before" in caught.value.__notes__[0]
+    with pytest.raises(Rigid):
+        tp.maximize(fails(Rigid), SPACE, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("measure", {"measure": 3}), ("progress", {"progress": "no"})]
+)
+def test_what_is_no_function_or_flag_is_named(name, given):
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        tp.maximize(**{"measure": payoff, "space": SPACE, "evaluations": 2} | given)
 
 
 @pytest.mark.parametrize("progress", [True, False])

@@ -275,5 +275,56 @@ def test_what_is_handed_out_is_not_what_is_kept():
     opt.pending.append("x")
     opt.tamed[:] = True
     opt.recommend().lucky_params["x"] = 9.0
+    opt.trials[0].trial.params["x"] = 9.0
+    opt.ask()
+    before["params"], before["positions"] = opt.state()["params"], opt.state()["positions"]
+    before["pending"] = [3]
+    opt.pending[0].params.clear()
     assert {**opt.state(), "calibration": None} == {**before, "calibration": None}
     assert not opt.tamed.any()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, {"x": 0.5}])
+def test_configurations_that_are_no_list_are_named(wrong):
+    opt = tp.Optimizer(LINE)
+    run(opt, 3, lambda params, i: 1.0)
+    with pytest.raises(ValueError, match="`configurations` must be a list of dicts"):
+        opt.predict(wrong)
+    with pytest.raises(ValueError, match="`pending` must be a list of dicts"):
+        opt.propose(12, wrong)
+    with pytest.raises(ValueError, match="`configurations` must be a list of dicts"):
+        tp.Configurations(wrong)
+    with pytest.raises(ValueError, match="`columns` must map"):
+        tp.Configurations.from_table({"x": "abc"} if wrong == 3 else {"x": wrong})
+
+
+NO_NUMBERS = {
+    "a boolean array": np.array(True),
+    "a text array": np.array("3"),
+    "bytes": bytearray(b"7"),
+    "a view of bytes": memoryview(b"7"),
+    "thousands of digits": 10**5000,
+}
+
+
+@pytest.mark.parametrize("case", NO_NUMBERS)
+def test_what_only_looks_like_a_number_is_no_payoff(case):
+    opt = tp.Optimizer(LINE)
+    trial = opt.ask()
+    with pytest.raises(ValueError, match="`value` must be a finite number"):
+        opt.tell(trial, NO_NUMBERS[case])
+    assert opt.pending == [trial]
+
+
+def test_a_payoff_measured_elsewhere_has_the_types_of_the_space():
+    space = tp.Space(n=tp.Int(1, 4), x=tp.Float(0, 2), k=tp.Fixed(3))
+    trial = tp.Optimizer(space).add({"n": 2.0, "x": 1, "k": 3.0}, 5.0)
+    assert [type(one) for one in trial.params.values()] == [int, float, int]
+    third = tp.Optimizer(space).add({"n": 2, "x": 1 / 3, "k": 3}, 5.0)
+    assert third.params["x"] == 1 / 3
+
+
+@pytest.mark.parametrize("path", [None, 3, ""])
+def test_a_path_that_is_none_is_named(path):
+    with pytest.raises(ValueError, match="`path` must name a file"):
+        tp.Optimizer(LINE).save(path)

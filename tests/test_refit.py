@@ -187,6 +187,11 @@ def test_standardised_payoffs_are_rounded_and_finite():
     assert z[0] == 0.0
     assert np.isfinite(z).all()
     assert np.isfinite(z**2).all()
+    assert z[1] == -z[2] == 200.0 * 80  # beyond, all is equally far
+    third = known.location + known.scale / 3.0
+    fine = float(known.standardise(np.array([third]))[0])
+    assert fine != 1.0 / 3.0
+    assert fine == round(fine * 2**20) / 2**20 == pytest.approx(1.0 / 3.0, abs=2.0**-20)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])

@@ -15,20 +15,31 @@ LARGEST_PAYOFF = 1e280
 
 def number(name: str, value: Any) -> float:
     """Return `value` as a finite float; text, booleans and complex numbers are none."""
-    wrong = f"`{name}` must be a finite number, but got {name}={_shown(value)}."
-    if isinstance(value, (str, bytes, bool, np.bool_)) or np.iscomplexobj(value):
-        raise ValueError(wrong)
+    plain = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(plain, _NO_NUMBERS) or np.iscomplexobj(plain):
+        raise ValueError(_no_number(name, value))
     try:
-        result = float(value)
+        result = float(plain)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(wrong) from error
+        raise ValueError(_no_number(name, value)) from error
     if not math.isfinite(result):
         raise ValueError(f"`{name}` must be finite, but got {name}={value!r}.")
     return result
 
 
+# float() would read a number from some of them.
+_NO_NUMBERS = (str, bytes, bytearray, memoryview, bool, np.bool_)
+
+
+def _no_number(name: str, value: Any) -> str:
+    return f"`{name}` must be a finite number, but got {name}={_shown(value)}."
+
+
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        text = f"a {type(value).__name__} too long to show"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -170,6 +170,8 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
     alone = left_out(cut, residuals, pilot.leverage())
+    if settings.taming.restores_mean:
+        alone, residuals = alone + (raw - z) / scales, residuals + (raw - z) / scales
     remainder = _remainder(data, alone, pending, calibration, layout)
     return Belief(calibration, pilot, remainder, cut.tamed(residuals) | (raw != z), residuals)
 

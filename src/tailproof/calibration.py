@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 # Steps of standardised payoffs in one robust standard deviation.
 _GRAINS = 2.0**20
 # Robust standard deviations from the median, times the payoffs, beyond which all is equally far.
-_FAR = 100.0
+_FAR = 200.0
 # The scale s(x) stays within this factor of 1.
 _LARGEST_LOG_SPREAD = math.log(10.0)
 
@@ -179,14 +179,28 @@ class Calibration:
         """Return (y - location) / scale, rounded to a millionth of the payoffs' robust scale.
 
         The rounding hides in which digit a y + c differs from y, so that the search, which would
-        enlarge any difference, takes the same way for both. Beyond 100 n robust standard deviations
+        enlarge any difference, takes the same way for both. Beyond 200 n robust standard deviations
         a payoff counts as that far away: no tail with a mean reaches there.
         """
-        far = _FAR * self.count
+        far = 0.5 * _FAR * self.count
         # In halves, and clipped before they are divided: nothing may overflow.
         away = np.clip(0.5 * payoffs - 0.5 * self.location, -far * self.scale, far * self.scale)
         z = 2.0 * away / self.scale
         return np.round(z * _GRAINS) / _GRAINS
+
+    def check(self, layout: Layout, payoffs: int) -> None:
+        """Refuse what no refit of so many payoffs in this layout could have learnt."""
+        far = self.remainder and self.remainder.varying
+        shapes = [self.shape, *([far.shape] if far else [])]
+        numbers = [(self.scale, self.cut.slope)] + [(one.signal, one.noise) for one in shapes]
+        sizes = np.concatenate([*(one.lengthscales for one in shapes), *numbers])
+        sound = all(one.lengthscales.shape == (layout.owners,) for one in shapes)
+        sound &= bool(np.isfinite(sizes).all() and (sizes > 0.0).all())
+        sound &= math.isfinite(self.location) and 1 <= self.count <= payoffs
+        if self.anchors is not None:
+            sound &= self.anchors.ndim == 2 and self.anchors.shape[1] == len(layout.owner)
+        if not sound:
+            raise ValueError("its calibration is none that a refit could have learnt.")
 
     def state(self) -> dict[str, Any]:
         """Return it as JSON-able data, for `calibration_from_state`."""
@@ -241,7 +255,7 @@ def _cut_from_state(state: Any) -> Cut:
 def _remainder_from_state(state: Any) -> Remainder:
     bound, scale, bias = (float(one) for one in state["numbers"])
     far = state["varying"]
-    return Remainder(bound, scale, bias, far and _gross_from_state(far))
+    return Remainder(bound, scale, bias, None if far is None else _gross_from_state(far))
 
 
 def _gross_from_state(state: Any) -> Gross:
@@ -260,6 +274,6 @@ def calibration_from_state(state: Any) -> Calibration:
         _shape_from_state(state["shape"]),
         _cut_from_state(state["cut"]),
         Spread(*(float(one) for one in state["spread"])),
-        rest and _remainder_from_state(rest),
+        None if rest is None else _remainder_from_state(rest),
         anchors=None if anchors is None else np.array(anchors, dtype=np.float64),
     )

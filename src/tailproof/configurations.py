@@ -63,6 +63,10 @@ class Configurations:
     """
 
     def __init__(self, configurations: Iterable[Mapping[str, Any]]) -> None:
+        if isinstance(configurations, Mapping) or not isinstance(configurations, Iterable):
+            raise ValueError(
+                f"`configurations` must be a list of dicts, but got {configurations!r}."
+            )
         rows = list(configurations)
         if not rows:
             raise ValueError("`configurations` must hold at least one, but got none.")
@@ -82,7 +86,7 @@ class Configurations:
         """
         if not hasattr(columns, "keys"):
             raise ValueError(f"`columns` must map names to columns, but got {columns!r}.")
-        table = {name: _listed(columns[name]) for name in columns.keys()}  # noqa: SIM118
+        table = {name: _listed(name, columns[name]) for name in columns.keys()}  # noqa: SIM118
         lengths = {name: len(column) for name, column in table.items()}
         if len(set(lengths.values())) != 1 or 0 in lengths.values():
             raise ValueError(
@@ -248,9 +252,12 @@ def _untyped(column: Mapping[str, Any]) -> list[Constant]:
     return [untyped(kind, value) for kind, value in zip(each, values, strict=True)]
 
 
-def _listed(column: Any) -> list[Any]:
+def _listed(name: Any, column: Any) -> list[Any]:
     """Return a column as a list; of plain objects if it is a numpy array or a data frame's."""
-    return list(column.tolist() if hasattr(column, "tolist") else column)
+    plain = column.tolist() if hasattr(column, "tolist") else column
+    if isinstance(plain, str | bytes | Mapping) or not isinstance(plain, Iterable):
+        raise ValueError(f"`columns` must map names to columns, but {name!r} is {column!r}.")
+    return list(plain)
 
 
 def _numbers(columns: Mapping[str, Sequence[Any]], count: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -103,8 +104,12 @@ def minimize(
 def _run(
     measure: Callable[..., float], optimizer: Optimizer, evaluations: int, progress: bool
 ) -> Result:
+    if not callable(measure):
+        raise ValueError(f"`measure` must be a function of the parameters, but got {measure!r}.")
+    if not isinstance(progress, bool):
+        raise ValueError(f"`progress` must be True or False, but got {progress!r}.")
     evaluations = _checks.integer("evaluations", evaluations, low=1)
-    bar = _Bar(evaluations, sys.stderr if progress and sys.stderr.isatty() else None)
+    bar = _Bar(evaluations, _terminal() if progress else None)
     interrupted = False
     try:
         for done in range(evaluations):
@@ -115,13 +120,22 @@ def _run(
     except KeyboardInterrupt:
         interrupted = True
     except Exception as error:
-        error.add_note(f"{len(optimizer)} payoffs were told before: they are in `error.optimizer`.")
-        error.optimizer = optimizer  # type: ignore[attr-defined]
+        with contextlib.suppress(Exception):  # an error that takes no attributes is still raised
+            error.optimizer = optimizer  # type: ignore[attr-defined]
+            told = f"{len(optimizer)} payoffs were told before"
+            error.add_note(f"{told}: they are in `error.optimizer`.")
         raise
     finally:
         bar.close()
     recommended = optimizer.recommend() if len(optimizer) else None
     return Result(recommended, optimizer.trials, optimizer, interrupted)
+
+
+def _terminal() -> TextIO | None:
+    """Return the stream of errors if a person sees it: there may be none, or a closed one."""
+    stream = sys.stderr
+    usable = stream is not None and not stream.closed and stream.isatty()
+    return stream if usable else None
 
 
 class _Bar:

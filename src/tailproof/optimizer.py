@@ -21,7 +21,7 @@ from tailproof import _checks
 from tailproof.acquisition import maximise, sobol
 from tailproof.belief import Belief, believe
 from tailproof.calibration import Calibration, Data, Settings, calibration_from_state
-from tailproof.constants import constant, typed, untyped
+from tailproof.constants import typed, untyped
 from tailproof.options import Options, layout_of
 from tailproof.refit import next_refit, refit
 from tailproof.search_space import Configurations, Space, space_from_state
@@ -37,6 +37,9 @@ _FRESH = 4
 _CAUTION = 1.3
 # Points of an even design beyond this number are random: Sobol points are made all at once.
 _EVEN = 4096
+# Of pending trials about one in so many may be this close to each other, as a share of the cube's
+# side: a mean that stays as it is would send all of them to one place.
+_SHARE, _CLOSE = 4, 0.01
 # Fewest payoffs that a tail can be judged from.
 _JUDGED = 20
 
@@ -47,6 +50,10 @@ class Trial:
 
     number: int
     params: dict[str, Any]
+
+    def copy(self) -> Trial:
+        """Return the trial with a dict of its own."""
+        return Trial(self.number, dict(self.params))
 
 
 @dataclass(frozen=True)
@@ -174,12 +181,12 @@ class Optimizer:
     @property
     def trials(self) -> list[Finished]:
         """The payoffs told, in the order they came."""
-        return list(self._told)
+        return [Finished(one.trial.copy(), one.value) for one in self._told]
 
     @property
     def pending(self) -> list[Trial]:
         """Trials asked, neither told nor withdrawn."""
-        return [self._trials[number][0] for number in self._pending]
+        return [self._trials[number][0].copy() for number in self._pending]
 
     @property
     def tamed(self) -> NDArray[np.bool_]:
@@ -196,7 +203,7 @@ class Optimizer:
         trial = Trial(number, self.space.params(u))
         self._trials[number] = (trial, u)
         self._pending[number] = None
-        return Trial(number, dict(trial.params))  # the caller's own: it may be changed
+        return trial.copy()  # the caller's own: it may be changed
 
     def propose(self, number: int, pending: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
         """Return what would be asked as trial `number` while `pending` are running; change nothing.
@@ -205,7 +212,7 @@ class Optimizer:
         `pending`, `number` and the seed alone.
         """
         number = _checks.integer("number", number, low=0)
-        waiting = [self._position(params) for params in pending]
+        waiting = self._positions_of("pending", pending)
         return self.space.params(self._propose(number, waiting))
 
     def tell(self, trial: Trial | int, value: float) -> None:
@@ -236,14 +243,17 @@ class Optimizer:
         """Take a payoff measured elsewhere, and return the trial it makes."""
         u = self._position(params)
         number = len(self._trials)
-        trial = Trial(number, {name: constant(name, params[name]) for name in self.space.names})
+        usual = self.space.params(u)
+        # A float keeps all its digits, of which the cube has fewer.
+        kept = {k: float(params[k]) if type(v) is float else v for k, v in usual.items()}
+        trial = Trial(number, kept)
         self._trials[number] = (trial, u)
         try:
             self.tell(number, value)
         except ValueError:
             del self._trials[number]
             raise
-        return Trial(number, dict(trial.params))
+        return trial.copy()
 
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
@@ -258,8 +268,8 @@ class Optimizer:
         """Return the robust mean payoff at configurations, with an interval."""
         level = _checks.in_unit_interval("level", level, closed_above=False)
         self._need_payoffs()
-        U = np.array([self._position(one) for one in configurations])
-        U = U.reshape(len(configurations), self.space.dimension)
+        places = self._positions_of("configurations", configurations)
+        U = np.array(places).reshape(len(places), self.space.dimension)
         return self._estimate(self._believe([]), U, level)
 
     def recommend(self, *, level: float = 0.9) -> Recommended:
@@ -268,7 +278,12 @@ class Optimizer:
         self._need_payoffs()
         belief = self._believe([])
         rng = np.random.default_rng([self.seed, len(self._told), 1])
-        u = maximise(self.space, belief, 0.0, np.array(self._positions), rng)
+        seen = np.array(self._positions)
+        u = maximise(self.space, belief, 0.0, seen, rng)
+        # Of equally good ones a configuration that was measured.
+        best, *known = belief.uppers(self.space.coordinates(np.vstack([u, seen])), 0.0)
+        if max(known) >= best:
+            u = seen[int(np.argmax(known))]
         estimate = self._estimate(belief, u[None], level)
         lucky = (min if self.minimise else max)(self._told, key=lambda one: one.value)
         return Recommended(
@@ -319,6 +334,11 @@ class Optimizer:
     def _position(self, params: Mapping[str, Any]) -> Array:
         return self.space.snap(self.space.position(params)[None])[0]
 
+    def _positions_of(self, name: str, configurations: Any) -> list[Array]:
+        if isinstance(configurations, Mapping) or not isinstance(configurations, Iterable):
+            raise ValueError(f"`{name}` must be a list of dicts, but got {configurations!r}.")
+        return [self._position(one) for one in configurations]
+
     def _need_payoffs(self) -> None:
         if not self._told:
             raise ValueError("`tell` must have been called before, but no payoff is known.")
@@ -344,7 +364,9 @@ class Optimizer:
             if more > self._surveys(number - 1, 0.5):
                 return self._even(more, [self.seed, 0, 4])
         seen = np.vstack([np.array(self._positions), U])
-        return maximise(self.space, belief, self.options.width, seen, rng)
+        u = maximise(self.space, belief, self.options.width, seen, rng)
+        crowded = len(U) and self.space.count is None and _near(U, u) > 1 + len(U) // _SHARE
+        return self._even(number, [self.seed, 0, 5]) if crowded else u
 
     def _surveys(self, number: int, ahead: float = 0.0) -> int:
         """Return how many trials up to `number` look everywhere, some of a trial `ahead`."""
@@ -398,12 +420,32 @@ class Optimizer:
         C = self.space.coordinates(U)
         mean, deviation = belief.predict(C)
         calibration = belief.calibration
-        width = _CAUTION * float(norm.ppf(0.5 + level / 2.0))
-        half = calibration.scale * (width * deviation + belief.bias(C))
+        width = _CAUTION * float(norm.isf((1.0 - level) / 2.0))
+        half = calibration.scale * (
+            width * deviation + belief.bias(C) + self._sway(belief, C, mean)
+        )
         centre = calibration.location + calibration.scale * mean
         if self.minimise:
             centre = -centre
         return Estimate(centre, centre - half, centre + half, level)
+
+    def _sway(self, belief: Belief, C: Array, mean: Array) -> Array:
+        """Return how far the means (n,) at the rows of C move without the most extreme payoff.
+
+        Only if it was tamed: one that is like the others is what the deviation is about.
+        """
+        extreme = int(np.argmax(np.abs(belief.residuals)))
+        if not belief.tamed[extreme]:
+            return np.zeros(len(C))
+        data = self._data()
+        others = np.arange(len(data)) != extreme
+        without = believe(
+            Data(data.points[others], data.payoffs[others]),
+            data.points[:0],
+            belief.calibration,
+            self._settings,
+        )
+        return np.abs(without.predict(C)[0] - mean)
 
 
 def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimizer:
@@ -413,13 +455,23 @@ def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimize
     pairs = zip(state["params"], state["positions"], strict=True)
     for number, (params, place) in enumerate(pairs):
         u = np.array(place, dtype=np.float64).reshape(space.dimension)
-        result._trials[number] = (Trial(number, _unplain(params)), u)
+        trial = Trial(number, _unplain(params))
+        if not np.allclose(result._position(trial.params), u, rtol=0.0, atol=1e-9):
+            raise ValueError(f"trial {number} does not lie where its parameters do.")
+        result._trials[number] = (trial, u)
     for number, value in state["told"]:
         result.tell(number, value)
     result._pending = dict.fromkeys(result._number(one) for one in state["pending"])
     if state["calibration"] is not None:
-        result._calibration = calibration_from_state(state["calibration"])
+        known = calibration_from_state(state["calibration"])
+        known.check(result._settings.layout, len(result))
+        result._calibration = known
     return result
+
+
+def _near(U: Array, u: Array) -> int:
+    """Return how many rows of U (n, d) are close to u (d,)."""
+    return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
 
 
 def _plain(params: Mapping[str, Any]) -> list[list[Any]]:

@@ -75,8 +75,9 @@ class _Fit:
 
     Attributes
     ----------
-    z, scales
-        Standardised payoffs, and the noise's scale s at their points.
+    z, beyond, scales
+        Standardised payoffs as the fit sees them, what was taken off before, and the noise's
+        scale s at their points.
     cut, fitted
         What tames the residuals, and the pilot's values m that they lie around.
     residuals
@@ -84,6 +85,7 @@ class _Fit:
     """
 
     z: Array
+    beyond: Array
     scales: Array
     cut: Cut
     fitted: Array
@@ -101,15 +103,17 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
     shape = _start(previous, scale, settings)
     anchors = anchors_for(settings.layout, shape, data.points)
     known = Calibration(len(data), location, scale, shape, Cut(), Spread(), None, anchors)
-    z, scales = settings.taming.prepare(known.standardise(data.payoffs)), np.ones(len(data))
+    raw, scales = known.standardise(data.payoffs), np.ones(len(data))
+    z = settings.taming.prepare(raw)
+    beyond = raw - z if settings.taming.restores_mean else np.zeros(len(z))
     for _ in range(3 if previous is None else 2):
-        fit = _turns(data, z, scales, known, settings)
+        fit = _turns(data, z, beyond, scales, known, settings)
         if settings.taming.restores_mean:
             known = replace(known, spread=_learn_spread(fit.fitted, fit.residuals * scales))
             scales = known.spread.of(fit.fitted)
-            fit = _turns(data, z, scales, known, settings)
+            fit = _turns(data, z, beyond, scales, known, settings)
         known = replace(known, shape=_shape(data, fit, known, settings))
-    fit = _turns(data, z, scales, known, settings)
+    fit = _turns(data, z, beyond, scales, known, settings)
     if not settings.taming.restores_mean:
         return replace(known, cut=fit.cut)
     cut = softened(fit.cut, fit.residuals)
@@ -139,7 +143,7 @@ def _settled(data: Data, fit: _Fit, known: Calibration, settings: Settings) -> _
     process = _process(data, fit.scales, known, settings)
     fitted = settle(process, fit.cut, fit.z, fit.scales, fit.fitted)
     residuals = left_out(fit.cut, (fit.z - fitted) / fit.scales, process.leverage())
-    return replace(fit, fitted=fitted, residuals=residuals)
+    return replace(fit, fitted=fitted, residuals=residuals + fit.beyond / fit.scales)
 
 
 def _process(data: Data, scales: Array, known: Calibration, settings: Settings) -> Process:
@@ -167,7 +171,9 @@ def _likelihood_rows(count: int) -> NDArray[np.int64]:
     return np.linspace(0, count - 1, _ROWS).round().astype(np.int64)
 
 
-def _turns(data: Data, z: Array, scales: Array, known: Calibration, settings: Settings) -> _Fit:
+def _turns(
+    data: Data, z: Array, beyond: Array, scales: Array, known: Calibration, settings: Settings
+) -> _Fit:
     """Return cut and fit for a known shape, found in turns.
 
     A window's place and the fit's constant could drift together for ever, so each turn begins with
@@ -180,12 +186,12 @@ def _turns(data: Data, z: Array, scales: Array, known: Calibration, settings: Se
     cut = settings.taming.begin(residuals)
     for _ in range(_TURNS):
         fitted = settle(process, cut, z, scales, fitted)
-        residuals = left_out(cut, (z - fitted) / scales, leverage)
+        residuals = left_out(cut, (z - fitted) / scales, leverage) + beyond / scales
         if settings.taming.restores_mean:
             middle = float(np.median(residuals))
             fitted, residuals = fitted + middle * scales, residuals - middle
         cut = settings.taming.learn(residuals)
-    return _Fit(z, scales, cut, fitted, residuals)
+    return _Fit(z, beyond, scales, cut, fitted, residuals)
 
 
 def _varying(data: Data, values: Array, shape: Shape, settings: Settings) -> tuple[Shape, float]:

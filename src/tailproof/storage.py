@@ -73,6 +73,8 @@ _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 def save(optimizer: ArmOptimizer | Optimizer, path: str | os.PathLike[str]) -> None:
     """Write `optimizer` to `path`, all or nothing: an existing file is replaced at the end."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise ValueError(f"`path` must name a file, but got {path!r}.")
     describe = _describe_search if isinstance(optimizer, Optimizer) else _describe_arms
     arrays: dict[str, NDArray[Any]] = {}
     text = describe(optimizer, arrays)
@@ -166,7 +168,10 @@ def _rebuild(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer | Optim
             f"not {ARMS} or {SEARCH} version {VERSION}."
         )
     if text["format"] == SEARCH:
-        return optimizer_from_state(text["state"], _decode(text["options"], arrays))
+        options = _decode(text["options"], arrays)
+        if not isinstance(options, Options):
+            raise ValueError("its options are none.")
+        return optimizer_from_state(text["state"], options)
     return _rebuild_arms(text, arrays)
 
 

@@ -29,6 +29,9 @@ _FEW = 15
 _FAR = 1e3
 # A window is at least this wide on either side of its middle: what is left then is no noise.
 _FINEST = 0.05
+# One payoff in so many, and one more, may lie beyond the others on either side, but no further than
+# so many robust standard deviations.
+_FEW_IN, _BEYOND = 20, 1.0
 # Robust standard deviations of the usual cut of residuals, and of the first one of payoffs.
 _USUAL, _WIDE = 2.5, 5.0
 # Beyond so many robust standard deviations an outlier is gross: it may be how a mean shows itself.
@@ -261,8 +264,15 @@ class Window:
         return True
 
     def prepare(self, payoffs: Array) -> Array:
-        """Return the payoffs."""
-        return payoffs
+        """Return the payoffs, the few largest and smallest not far beyond the others.
+
+        A payoff that stands alone pulls the fit as far as a psi allows, which is far while the
+        noise looks small. What is taken off here counts as taken off by the cut.
+        """
+        e, few = np.sort(payoffs), 1 + len(payoffs) // _FEW_IN
+        if len(e) <= 2 * few:
+            return payoffs
+        return np.clip(payoffs, e[few] - _BEYOND, e[-1 - few] + _BEYOND)
 
     def begin(self, payoffs: Array) -> Cut:
         """Return a wide cut: payoffs vary because their means do, and that must not be tamed."""
