@@ -21,10 +21,10 @@ from tailproof.taming import Cut
 
 Array = NDArray[np.float64]
 
-# Features of a process: it is exact up to that many sites.
+# A process is exact up to that many sites.
 BASIS = 224
-# Of these, how many are the latest points.
-_LATEST = 32
+# Beyond, its features are of so many points chosen at a refit, and of the latest.
+_ANCHORS, _LATEST = 160, 32
 # A leverage near 1 says that the payoff stands alone: its residual says nothing.
 _LARGEST_LEVERAGE = 0.8
 # Most steps of the penalised equations for one cut, and the change at which they stop.
@@ -76,7 +76,7 @@ def anchors_for(layout: Layout, shape: Shape, points: Array) -> Array | None:
     sites = np.unique(points, axis=0)
     if len(sites) <= BASIS - _LATEST:
         return None
-    return most_telling(layout, shape.lengthscales, sites, BASIS - _LATEST)
+    return most_telling(layout, shape.lengthscales, sites, _ANCHORS)
 
 
 def settle(process: Process, cut: Cut, z: Array, scales: Array, start: Array) -> Array:
