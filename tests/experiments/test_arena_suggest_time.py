@@ -1,6 +1,5 @@
 """The timing benchmark runs and writes what it says; what it measures is not asserted."""
 
-import importlib
 import json
 import pathlib
 import subprocess
@@ -15,12 +14,8 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "suggest_t
 
 
 @pytest.fixture
-def bench(monkeypatch):
-    """The benchmark as a module; it and those beside it are forgotten afterwards."""
-    monkeypatch.syspath_prepend(SCRIPT.parent)
-    yield importlib.import_module("suggest_time")
-    for path in SCRIPT.parent.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+def bench(benchmark_module):
+    return benchmark_module("suggest_time")
 
 
 def test_a_quick_run_measures_ours_at_every_mark(tmp_path):
