@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 import tailproof as tp
+from botorch_loop import BotorchLoop
 from rounds import machine, note
 from tables import table
-from tailproof.experiments.arena import peers
+from tailproof.experiments.arena import optuna_player, peers
 from tailproof.experiments.arena.contestants import CONTESTANTS, OURS
 from tailproof.experiments.arena.domains import Params
 from tailproof.experiments.arena.problems import Cell, cell
@@ -101,14 +102,14 @@ def ours(one: Cell, told: list[tuple[Params, float]]) -> Player:
 
 
 def botorch(one: Cell, told: list[tuple[Params, float]]) -> Player:
-    player = peers.BotorchPlayer(one.problem.domain, 0, "lognei")
+    player = BotorchLoop(one.problem.domain)
     for params, value in told:
         player.tell(params, value)
     return _turn(one, player)
 
 
 def optuna(one: Cell, told: list[tuple[Params, float]]) -> Player:
-    player = peers.OptunaPlayer(one.problem.domain, 0, "gp")
+    player = optuna_player.OptunaPlayer(one.problem.domain, 0, "gp")
     create = peers.load("optuna").trial.create_trial
     for params, value in told:
         player.study.add_trial(

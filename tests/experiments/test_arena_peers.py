@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailproof.experiments.arena import peers, session
+from tailproof.experiments.arena import botorch_player, optuna_player, peers, session
 from tailproof.experiments.arena.match import Match, play
 from tailproof.experiments.arena.problems import problem
 
@@ -21,7 +21,7 @@ def test_tpe_plays_boxes_with_integers_and_arms(name):
 def test_optuna_recommends_the_trial_that_paid_best():
     pytest.importorskip("optuna")
     domain = problem("arms").domain
-    player = peers.OptunaPlayer(domain, 0, "tpe")
+    player = optuna_player.OptunaPlayer(domain, 0, "tpe")
     told = []
     for value in (0.3, 5.0, -1.0):
         params = player.ask()
@@ -40,7 +40,7 @@ def test_the_peers_with_models_play_without_failing(key, name):
     assert record["error"] is None
     assert record["rounds"] == 13
     if key == "optuna-gp":
-        assert list(record["alternatives"]) == [peers.POSTERIOR_MEAN]
+        assert list(record["alternatives"]) == [optuna_player.POSTERIOR_MEAN]
 
 
 def test_what_is_missing_is_named_before_anything_is_played(monkeypatch):
@@ -53,7 +53,7 @@ def test_what_is_missing_is_named_before_anything_is_played(monkeypatch):
 
 def test_optuna_s_integers_are_integers():
     pytest.importorskip("optuna")
-    player = peers.OptunaPlayer(problem("ackley4").domain, 0, "tpe")
+    player = optuna_player.OptunaPlayer(problem("ackley4").domain, 0, "tpe")
     params = player.ask()
     assert [type(params[name]) for name in ("x0", "x1", "k0", "k1")] == [float, float, int, int]
     assert np.all(np.abs([params["k0"], params["k1"]]) <= 10)
@@ -62,9 +62,9 @@ def test_optuna_s_integers_are_integers():
 @pytest.mark.filterwarnings("ignore")  # the peers warn of what their fits do
 @pytest.mark.parametrize("kind", ["ucb", "rrp"])
 def test_between_fits_botorch_keeps_its_hyperparameters_and_takes_in_every_payoff(kind):
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     pytest.importorskip("botorch")
-    player = peers.BotorchPlayer(problem("branin").domain, 0, kind)
+    player = botorch_player.BotorchPlayer(problem("branin").domain, 0, kind)
     rng = np.random.default_rng(0)
     fits = []
     fitted = player._fitted
@@ -72,24 +72,19 @@ def test_between_fits_botorch_keeps_its_hyperparameters_and_takes_in_every_payof
     for index in range(16):
         payoff = 50.0 if index == 4 else float(rng.standard_normal())
         player.tell(player._domain.params(player._domain.draw(1, rng)[0]), payoff)
-    before = player._model()
+    before = player._posterior()
     for count in (17, 18):
         params = player._domain.params(player._domain.draw(1, rng)[0])
-        with torch.no_grad():
-            expected = before.posterior(player._tensor([player._domain.point(params)])).mean
-        player.tell(params, float(expected))  # no surprise
-        model = player._model()
-        assert model.train_targets.shape == (count,)
-        for ours, theirs in zip(
-            model.covar_module.parameters(), before.covar_module.parameters(), strict=True
-        ):
-            assert torch.equal(ours, theirs)
+        expected, _ = before.moments(player._scaled([player._domain.point(params)]))
+        player.tell(params, float(expected[0]))  # no surprise
+        after = player._posterior()
+        assert after.points.shape == (count, 2)
+        np.testing.assert_array_equal(after.shape.lengthscales, before.shape.lengthscales)
     assert fits == [16]
     if kind == "rrp":
-        assert 4 in before.likelihood.noise_covar.support
-        assert list(model.likelihood.noise_covar.support) == list(
-            before.likelihood.noise_covar.support
-        )
+        noise = before.shape.noise
+        assert noise[4] == noise.max() > 10.0 * noise.min()
+        np.testing.assert_array_equal(after.shape.noise, [*noise, noise.min(), noise.min()])
     player.tell(params, 1e4)
-    player._model()
+    player._posterior()
     assert fits == [16, 19]  # a payoff that far off is a reason to fit

@@ -151,14 +151,18 @@ def test_a_peer_s_matches_survive_a_change_of_our_optimizer():
     deciding = {
         kind: {
             path.relative_to(package).as_posix()
-            for pattern in patterns
+            for pattern in plan.deciding(kind)
             for path in package.glob(pattern)
         }
-        for kind, patterns in (("own", plan._OWN), ("peers", plan._PEERS))
+        for kind in ("tailproof", "optuna-gp", "botorch-ucb")
     }
-    assert {"optimizer.py", "taming.py", "calibration.py", "_checks.py"} <= deciding["own"]
-    assert "cli.py" not in deciding["own"]
-    assert "optimizer.py" not in deciding["peers"]
+    assert {"optimizer.py", "taming.py", "calibration.py", "_checks.py"} <= deciding["tailproof"]
+    assert "cli.py" not in deciding["tailproof"]
+    assert "experiments/arena/optuna_player.py" in deciding["optuna-gp"]
+    assert "experiments/arena/botorch_player.py" in deciding["botorch-ucb"]
+    for peer, other in (("optuna-gp", "botorch"), ("botorch-ucb", "optuna")):
+        assert "optimizer.py" not in deciding[peer]
+        assert f"experiments/arena/{other}_player.py" not in deciding[peer]
     for kind in deciding.values():
         assert {"experiments/arena/problems.py", "experiments/arena/match.py"} <= kind
     assert plan.code("random") != plan.code(PEERS[0])

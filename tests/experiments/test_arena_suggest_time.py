@@ -137,3 +137,12 @@ def test_a_refit_of_ours_is_seen_exactly_where_it_happens(bench, monkeypatch):
         seen.append((bench.timed(player, index).refit, len(calls) > before))
     assert all(said == happened for said, happened in seen)
     assert {said for said, _ in seen} == {True, False}
+
+
+@pytest.mark.filterwarnings("ignore")  # of BoTorch's fits
+def test_botorch_is_timed_with_its_own_code(bench):
+    pytest.importorskip("botorch", reason="the peers are not installed")
+    one = cell("branin", "t3")
+    player = bench.botorch(one, bench.history(one, 12))
+    rounds = [bench.timed(player, index) for index in range(2)]
+    assert all(one.processor > 0.0 for one in rounds)

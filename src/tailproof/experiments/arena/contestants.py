@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 import tailproof as tp
+from tailproof.experiments.arena.botorch_player import BotorchPlayer
 from tailproof.experiments.arena.domains import Array, Domain, Params
-from tailproof.experiments.arena.peers import BotorchPlayer, OptunaPlayer
+from tailproof.experiments.arena.optuna_player import OptunaPlayer
 from tailproof.experiments.arena.problems import Cell
 
 OURS = "tailproof"
@@ -191,9 +192,9 @@ def _taming(name: str, *arguments: float) -> Callable[[], tp.Options]:
 
 _OPTUNA = "recommends study.best_trial, the trial that paid best"
 _BOTORCH = (
-    "for time's sake hyperparameters are fitted on a schedule, and the next point is sought with 2 "
-    "restarts from 128 samples and 50 iterations, less than its tutorials do; recommends the best "
-    "posterior mean"
+    "hyperparameters are fitted on a schedule, not in every round; the next point is sought from 4 "
+    "of 256 samples on; likelihoods and acquisition functions are computed in closed form, to the "
+    "same numbers; recommends the best posterior mean"
 )
 CONTESTANTS: dict[str, Contestant] = {
     one.key: one

@@ -27,7 +27,6 @@ _RULES = (
         for name in ("domains", "functions", "laws", "match", "problems", "seeds", "trap")
     ),
 )
-_PEERS = (*_RULES, "experiments/arena/peers.py")
 # All of the library but its front doors, which decide nothing.
 _LIBRARY = ("[!cd_]*.py", "c[!l]*.py", "d[!e]*.py", "_checks.py", "_engine/*.py")
 _OWN = (*_RULES, *_LIBRARY, "experiments/arena/contestants.py")
@@ -99,11 +98,16 @@ def guess_seconds(match: Match) -> float:
 def code(contestant: str) -> str:
     """Return the SHA-256 of the code that decides how a contestant fares.
 
-    A peer depends on the arena's rules and on how it is called, not on our own optimizer: after a
-    change of ours its matches stand, and ours are played again.
+    A peer depends on the arena's rules and on how it is called, not on our own optimizer nor on the
+    other peers: after a change of ours its matches stand, and ours are played again.
     """
-    patterns = _PEERS if CONTESTANTS[contestant].peer else _OWN
-    return source_digest(Path(tailproof.__file__).parent, patterns)
+    return source_digest(Path(tailproof.__file__).parent, deciding(contestant))
+
+
+def deciding(contestant: str) -> tuple[str, ...]:
+    """Return patterns of the files, below the package, that decide how a contestant fares."""
+    peer = CONTESTANTS[contestant].peer
+    return (*_RULES, f"experiments/arena/{peer[0]}_*.py") if peer else _OWN
 
 
 @functools.cache

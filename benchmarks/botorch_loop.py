@@ -1,0 +1,73 @@
+"""BoTorch's LogNEI with nothing but BoTorch's own code, as its users run it: to take its time.
+
+The arena's BoTorch players get likelihoods and acquisition functions in closed form
+(`tailproof.experiments.arena.botorch_posterior`), which says how well BoTorch does, not how fast.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tailproof.experiments.arena.botorch_player import REFIT_GROWTH, REFIT_STEP
+from tailproof.experiments.arena.domains import Array, Domain, Params
+from tailproof.experiments.arena.peers import load
+
+# Less than its tutorials have, in its favour.
+RESTARTS, RAW_SAMPLES, ITERATIONS, SAMPLES = 2, 128, 50, 64
+
+
+class BotorchLoop:
+    """SingleTaskGP, qLogNoisyExpectedImprovement, optimize_acqf; fits on the arena's schedule."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._torch = load("torch")
+        for part in ("models", "optim", "acquisition.logei", "fit", "sampling"):
+            load(f"botorch.{part}")  # before the first round, whose time is taken
+        self._torch.set_num_threads(1)
+        self._domain = domain
+        self._points: list[Array] = []
+        self._values: list[float] = []
+        self._known = None
+        self._next_fit = 0
+
+    def tell(self, params: Params, value: float) -> None:
+        self._points.append(self._domain.point(params))
+        self._values.append(value)
+
+    def ask(self) -> Params:
+        model, x = self._model(), self._tensor(self._points)
+        sampler = load("botorch.sampling").SobolQMCNormalSampler(self._torch.Size([SAMPLES]))
+        found, _ = load("botorch.optim").optimize_acqf(
+            load("botorch.acquisition.logei").qLogNoisyExpectedImprovement(
+                model, x, sampler=sampler, prune_baseline=True
+            ),
+            bounds=self._tensor(self._domain.bounds),
+            q=1,
+            num_restarts=RESTARTS,
+            raw_samples=RAW_SAMPLES,
+            options={"maxiter": ITERATIONS},
+        )
+        return self._domain.params(found.detach().numpy()[0])
+
+    def _tensor(self, array: object) -> object:
+        return self._torch.as_tensor(np.array(array), dtype=self._torch.double)
+
+    def _model(self) -> object:
+        """Return a model of all payoffs: fitted if that is due, else as the last fit left it."""
+        inputs, count = load("botorch.models.transforms.input"), len(self._values)
+        scale = inputs.Normalize(self._domain.dimension, bounds=self._tensor(self._domain.bounds))
+        model = load("botorch.models").SingleTaskGP(
+            self._tensor(self._points), self._tensor(self._values)[:, None], input_transform=scale
+        )
+        if self._known is None or count >= self._next_fit:
+            self._next_fit = max(count + REFIT_STEP, math.ceil(REFIT_GROWTH * count))
+            mll = load("gpytorch.mlls").ExactMarginalLogLikelihood(model.likelihood, model)
+            load("botorch.fit").fit_gpytorch_mll(mll)
+        else:
+            for name in ("mean_module", "covar_module", "likelihood"):
+                getattr(model, name).load_state_dict(getattr(self._known, name).state_dict())
+        model.eval()
+        self._known = model
+        return model

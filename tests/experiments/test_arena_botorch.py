@@ -1,0 +1,172 @@
+"""What is computed for BoTorch is what BoTorch computes itself, where it is installed."""
+
+import numpy as np
+import pytest
+
+from tailproof.experiments.arena import botorch_fit
+from tailproof.experiments.arena.botorch_posterior import (
+    LogNEI,
+    Posterior,
+    UpperBound,
+    candidates_for_best,
+    plus,
+)
+
+torch = pytest.importorskip("torch", reason="the peers are not installed")
+pytest.importorskip("botorch", reason="the peers are not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of what torch and the fits say
+
+
+def data(d, n, seed=0, tail=1.5):
+    rng = np.random.default_rng((seed, d, n))
+    X = rng.random((n, d))
+    X[-1] = X[0]  # a point told twice
+    return X, 3.0 + 2.0 * np.sin(5.0 * X).sum(axis=1) + rng.standard_t(tail, n)
+
+
+def model_of(X, y, kind, support=()):
+    from botorch.models import SingleTaskGP
+    from botorch.models.likelihoods.sparse_outlier_noise import SparseOutlierGaussianLikelihood
+    from botorch.models.transforms.input import Normalize
+
+    low, high = np.zeros(X.shape[1]), np.full(X.shape[1], 1.0)
+    transform = Normalize(X.shape[1], bounds=torch.tensor(np.array([low, high])))
+    x, y = torch.tensor(X), torch.tensor(y)[:, None]
+    model = SingleTaskGP(x, y, input_transform=transform)
+    if kind == "rrp":
+        model.likelihood = SparseOutlierGaussianLikelihood(
+            base_noise=model.likelihood.noise_covar, dim=len(X), outlier_indices=list(support)
+        )
+        raw = torch.linspace(0.1, 0.9, len(support), dtype=torch.double)
+        model.likelihood.noise_covar.set_sparse_parameter(torch.nn.Parameter(raw))
+    with torch.no_grad():
+        model.covar_module.raw_lengthscale.copy_(torch.linspace(0.3, 0.7, X.shape[1])[None, :])
+        model.mean_module.raw_constant.fill_(0.2)
+        noise = model.likelihood.noise_covar
+        getattr(noise, "base_noise", noise).raw_noise.fill_(0.05)
+    return model
+
+
+def likelihood_of(model):
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    return ExactMarginalLogLikelihood(model.likelihood, model)
+
+
+@pytest.mark.parametrize("kind", ["plain", "rrp"])
+@pytest.mark.parametrize(("d", "n"), [(1, 12), (3, 25), (6, 60)])
+def test_loss_and_gradients_are_those_of_botorch(kind, d, n):
+    from botorch.optim.closures import get_loss_closure_with_grads
+
+    model = model_of(*data(d, n), kind, support=(2, 7, 5))
+    mll = likelihood_of(model)
+    loss, gradients = botorch_fit.closure(mll)()
+    mll.train()
+    parameters = {name: one for name, one in mll.named_parameters() if one.requires_grad}
+    theirs, slopes = get_loss_closure_with_grads(mll, parameters)()
+    assert float(loss) == pytest.approx(float(theirs), rel=1e-8)
+    assert len(gradients) == len(slopes) == len(parameters) == (4 if kind == "rrp" else 3)
+    for ours, other in zip(gradients, slopes, strict=True):
+        np.testing.assert_allclose(ours, other.ravel(), rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["plain", "rrp"])
+def test_a_fit_ends_where_botorch_s_own_ends(kind):
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.models.robust_relevance_pursuit_model import RobustRelevancePursuitSingleTaskGP
+
+    X, y = data(2, 40, seed=1)  # to convergence: on the way there rounding decides
+    made = SingleTaskGP if kind == "plain" else RobustRelevancePursuitSingleTaskGP
+    found = []
+    for own in (True, False):
+        model = made(torch.tensor(X), torch.tensor(y)[:, None])
+        mll = likelihood_of(model)
+        fit_gpytorch_mll(mll, closure=botorch_fit.closure(mll) if own else None)
+        found.append(botorch_fit.shape(model))
+    ours, theirs = found
+    np.testing.assert_allclose(ours.lengthscales, theirs.lengthscales, rtol=1e-2)
+    np.testing.assert_allclose(ours.noise, theirs.noise, rtol=2e-2)
+    assert ours.constant == pytest.approx(theirs.constant, abs=1e-2)
+
+
+def both(kind, d, n):
+    X, y = data(d, n)
+    model = model_of(X, y, kind, support=(2, 7, 5))
+    ours = Posterior(X, y, botorch_fit.shape(model))
+    mll = likelihood_of(model)
+    mll.train()
+    model(model.train_inputs[0])
+    model.eval()
+    return model, ours, X
+
+
+@pytest.mark.parametrize("kind", ["plain", "rrp"])
+@pytest.mark.parametrize(("d", "n"), [(1, 12), (3, 25), (6, 60)])
+def test_bounds_are_those_of_botorch(kind, d, n):
+    from botorch.acquisition import PosteriorMean, UpperConfidenceBound
+
+    model, posterior, _ = both(kind, d, n)
+    at = np.random.default_rng(1).random((9, d))
+    for ours, theirs in (
+        (UpperBound(posterior, 2.0), UpperConfidenceBound(model, beta=4.0)),
+        (UpperBound(posterior, 0.0), PosteriorMean(model)),
+    ):
+        compare(ours, theirs, at, 1e-7)
+    mean, variance = posterior.moments(at)
+    known = model.posterior(torch.tensor(at))
+    np.testing.assert_allclose(mean, known.mean.detach()[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(variance, known.variance.detach()[:, 0], rtol=1e-7)
+
+
+def compare(ours, theirs, at, tolerance):
+    values, gradients = ours(at)
+    x = torch.tensor(at, requires_grad=True)
+    known = theirs(x[:, None, :])
+    known.sum().backward()
+    np.testing.assert_allclose(values, known.detach(), rtol=tolerance, atol=tolerance)
+    size = float(x.grad.abs().max())
+    np.testing.assert_allclose(gradients, x.grad, rtol=tolerance, atol=tolerance * size)
+
+
+@pytest.mark.parametrize("kind", ["plain", "rrp"])
+@pytest.mark.parametrize(("d", "n"), [(1, 12), (3, 25), (6, 60)])
+def test_log_nei_is_that_of_botorch(kind, d, n):
+    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
+    from botorch.sampling import SobolQMCNormalSampler
+
+    model, posterior, X = both(kind, d, n)
+    baseline = np.array([1, 4, 6, 9])
+    sampler = SobolQMCNormalSampler(torch.Size([64]), seed=5)
+    theirs = qLogNoisyExpectedImprovement(
+        model, torch.tensor(X[baseline]), sampler=sampler, prune_baseline=False
+    )
+    at = np.random.default_rng(1).random((9, d))
+    theirs(torch.tensor(at)[:, None, :])  # its draws are made with the first call
+    normal = theirs.sampler.base_samples.reshape(64, -1, len(baseline) + 1)[:, 0].numpy()
+    compare(LogNEI(posterior, baseline, normal), theirs, at, 1e-5)
+
+
+@pytest.mark.parametrize("kind", ["plain", "rrp"])
+def test_the_same_points_are_pruned(kind):
+    from botorch.acquisition.utils import prune_inferior_points
+
+    model, posterior, X = both(kind, 3, 25)
+    normal = np.random.default_rng(0).standard_normal((2048, 30))
+    ours = candidates_for_best(posterior, normal)
+    theirs = prune_inferior_points(model, torch.tensor(X)).numpy()
+    known = {tuple(point) for point in theirs}
+    # Points that are the best in a few draws only may stay in the one and not in the other.
+    assert len(known ^ {tuple(X[i]) for i in ours}) <= 3
+    assert 2 <= len(ours) < len(X) - 1
+
+
+def test_the_smooth_maximum_has_fat_tails_and_the_right_slope():
+    x = np.array([-1.0, -1e-5, -1e-7, 0.0, 1e-7, 1e-5, 1.0])
+    value, slope = plus(x)
+    assert (value > 0.0).all()
+    assert value[-1] == pytest.approx(1.0)
+    step = 1e-10
+    np.testing.assert_allclose(
+        (plus(x + step)[0] - plus(x - step)[0])[1:-1] / (2.0 * step), slope[1:-1], rtol=1e-3
+    )
