@@ -13,7 +13,7 @@ from tailproof.kernels import (
     Sum,
 )
 from tailproof.loop import Result, maximize, minimize
-from tailproof.optimizer import Estimate, Optimizer, Recommended, Trial
+from tailproof.optimizer import Optimizer
 from tailproof.options import Options
 from tailproof.parameters import Choice, Fixed, Float, Int
 from tailproof.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
@@ -21,6 +21,7 @@ from tailproof.schedules import MomentBound, Own, SubGaussian
 from tailproof.search_space import Configurations, Space
 from tailproof.spaces import Finite
 from tailproof.storage import load
+from tailproof.trials import Estimate, Recommended, Trial
 
 __version__ = "0.2.0"
 

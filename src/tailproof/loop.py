@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from tailproof import _checks
-from tailproof.optimizer import Finished, Optimizer, Recommended
+from tailproof.optimizer import Optimizer
 from tailproof.options import Options
 from tailproof.search_space import Configurations, Space
+from tailproof.trials import Finished, Recommended
 
 _BAR = 24
 

@@ -7,115 +7,42 @@ record of its trials, and goes on bit for bit.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from tailproof import _checks
-from tailproof.acquisition import maximise, sobol
+from tailproof.acquisition import maximise
 from tailproof.belief import Belief, believe
 from tailproof.calibration import Calibration, Data, Settings, calibration_from_state
-from tailproof.constants import typed, untyped
+from tailproof.intervals import interval
 from tailproof.options import Options, layout_of
 from tailproof.refit import next_refit, refit
 from tailproof.search_space import Configurations, Space, space_from_state
+from tailproof.survey import even, surveys
 from tailproof.tails import diagnose
+from tailproof.trials import (
+    Estimate,
+    Finished,
+    Recommended,
+    Trial,
+    params_from_state,
+    params_state,
+)
 
 Array = NDArray[np.float64]
 
 # Every fourth refit forgets the one before: a bad start is overcome, and a rebuilt optimizer has
 # at most four refits to repeat.
 _FRESH = 4
-# Intervals are this much wider than the posterior's, which knows neither that it was searched for
-# its maximum nor that its shape is a guess; chosen by coverage on problems made for tuning.
-_CAUTION = 1.3
-# Points of an even design beyond this number are random: Sobol points are made all at once.
-_EVEN = 4096
 # Of pending trials about one in so many may be this close to each other, as a share of the cube's
 # side: a mean that stays as it is would send all of them to one place.
 _SHARE, _CLOSE = 4, 0.01
 # Fewest payoffs that a tail can be judged from.
 _JUDGED = 20
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A configuration to measure: its number, and its parameters by name."""
-
-    number: int
-    params: dict[str, Any]
-
-    def copy(self) -> Trial:
-        """Return the trial with a dict of its own."""
-        return Trial(self.number, dict(self.params))
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A payoff that was told: the trial, and its value in the user's units."""
-
-    trial: Trial
-    value: float
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Robust means with intervals at k configurations, in units of the payoff, (k,) each."""
-
-    mean: Array
-    low: Array
-    high: Array
-    level: float
-
-
-@dataclass(frozen=True)
-class Recommended:
-    """The configuration with the best robust mean, and how sure that is.
-
-    Attributes
-    ----------
-    params
-        The configuration.
-    mean, low, high
-        Its mean payoff, and an interval that holds it with probability about `level`.
-    level
-        Of the interval: empirical, not a theorem's (docs/arena.md states the coverage).
-    payoffs
-        How many payoffs were told in all.
-    replications
-        How many of them for this very configuration.
-    tamed
-        How many of them were tamed.
-    tails
-        How heavy the tails look, in words.
-    lucky_params, lucky_value
-        The configuration with the best single payoff, and that payoff: luck more than merit.
-    """
-
-    params: dict[str, Any]
-    mean: float
-    low: float
-    high: float
-    level: float
-    payoffs: int
-    replications: int
-    tamed: int
-    tails: str
-    lucky_params: dict[str, Any]
-    lucky_value: float
-
-    def __str__(self) -> str:
-        setting = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
-        return (
-            f"{setting}: mean {self.mean:.4g} ({100 * self.level:.3g} % interval {self.low:.4g} to "
-            f"{self.high:.4g}; {self.payoffs} payoffs, {self.tamed} tamed; {self.tails})"
-        )
 
 
 class Optimizer:
@@ -312,7 +239,7 @@ class Optimizer:
             "space": self.space.state(),
             "seed": self.seed,
             "minimise": self.minimise,
-            "params": [_plain(trial.params) for trial, _ in self._trials.values()],
+            "params": [params_state(trial.params) for trial, _ in self._trials.values()],
             "positions": [u.tolist() for _, u in self._trials.values()],
             "told": [[one.trial.number, one.value] for one in self._told],
             "pending": list(self._pending),
@@ -369,18 +296,10 @@ class Optimizer:
         return self._even(number, [self.seed, 0, 5]) if crowded else u
 
     def _surveys(self, number: int, ahead: float = 0.0) -> int:
-        """Return how many trials up to `number` look everywhere, some of a trial `ahead`."""
-        rate = self.options.survey
-        return math.floor(min(float(number), rate * math.sqrt(number) + ahead)) if rate else 0
+        return surveys(self.options.survey, number, ahead)
 
     def _even(self, index: int, stream: list[int]) -> Array:
-        """Return a point of an even design that goes on for ever; each stream has its own."""
-        if index >= _EVEN:
-            rng = np.random.default_rng([*stream, index, 2])
-            return self.space.snap(rng.random((1, self.space.dimension)))[0]
-        shared = np.random.default_rng(stream)
-        points = sobol(self.space.dimension, 1 << max(index, 1).bit_length(), shared)
-        return self.space.snap(points[index][None])[0]
+        return even(self.space, index, stream)
 
     def _first(self) -> int:
         return max(self._initial // 2, 2)
@@ -417,35 +336,12 @@ class Optimizer:
         return self._belief[1]
 
     def _estimate(self, belief: Belief, U: Array, level: float) -> Estimate:
-        C = self.space.coordinates(U)
-        mean, deviation = belief.predict(C)
-        calibration = belief.calibration
-        width = _CAUTION * float(norm.isf((1.0 - level) / 2.0))
-        half = calibration.scale * (
-            width * deviation + belief.bias(C) + self._sway(belief, C, mean)
+        centre, half = interval(
+            belief, self._data(), self._settings, self.space.coordinates(U), level
         )
-        centre = calibration.location + calibration.scale * mean
         if self.minimise:
             centre = -centre
         return Estimate(centre, centre - half, centre + half, level)
-
-    def _sway(self, belief: Belief, C: Array, mean: Array) -> Array:
-        """Return how far the means (n,) at the rows of C move without the most extreme payoff.
-
-        Only if it was tamed: one that is like the others is what the deviation is about.
-        """
-        extreme = int(np.argmax(np.abs(belief.residuals)))
-        if not belief.tamed[extreme]:
-            return np.zeros(len(C))
-        data = self._data()
-        others = np.arange(len(data)) != extreme
-        without = believe(
-            Data(data.points[others], data.payoffs[others]),
-            data.points[:0],
-            belief.calibration,
-            self._settings,
-        )
-        return np.abs(without.predict(C)[0] - mean)
 
 
 def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimizer:
@@ -455,7 +351,7 @@ def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimize
     pairs = zip(state["params"], state["positions"], strict=True)
     for number, (params, place) in enumerate(pairs):
         u = np.array(place, dtype=np.float64).reshape(space.dimension)
-        trial = Trial(number, _unplain(params))
+        trial = Trial(number, params_from_state(params))
         if not np.allclose(result._position(trial.params), u, rtol=0.0, atol=1e-9):
             raise ValueError(f"trial {number} does not lie where its parameters do.")
         result._trials[number] = (trial, u)
@@ -472,15 +368,6 @@ def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimize
 def _near(U: Array, u: Array) -> int:
     """Return how many rows of U (n, d) are close to u (d,)."""
     return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
-
-
-def _plain(params: Mapping[str, Any]) -> list[list[Any]]:
-    """Return params as JSON that keeps 1, 1.0 and True apart."""
-    return [[name, *typed(value)] for name, value in params.items()]
-
-
-def _unplain(listed: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    return {name: untyped(kind, value) for name, kind, value in listed}
 
 
 def _tails(residuals: Array) -> str:

@@ -27,8 +27,9 @@ from tailproof import _checks
 from tailproof.integrations._optuna_history import History, place, setting_of
 from tailproof.integrations._optuna_overdue import release_overdue
 from tailproof.integrations._optuna_space import Distributions, Translation, modelled
-from tailproof.optimizer import Optimizer, Recommended
+from tailproof.optimizer import Optimizer
 from tailproof.options import Options
+from tailproof.trials import Recommended
 
 __all__ = ["TailproofSampler", "recommend", "release_overdue"]
 

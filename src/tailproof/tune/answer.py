@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.optimizer import Estimate, Optimizer, Recommended
+from tailproof.optimizer import Optimizer
 from tailproof.parameters import Fixed, Float, Int
 from tailproof.search_space import Space
 from tailproof.tails import Diagnosis, diagnose
+from tailproof.trials import Estimate, Recommended
 from tailproof.tune.claims import counts
 from tailproof.tune.study import constants, in_space, modelled
 
