@@ -1,7 +1,7 @@
 """The marginal likelihood of BoTorch's models in closed form, for BoTorch's own fit.
 
-`fit_gpytorch_mll` takes a closure that returns the loss and its gradients; without one it makes one
-that runs gpytorch forwards and backwards. This one returns the same numbers
+`fit_gpytorch_mll` takes a closure for the loss and its gradient; without one it makes one that runs
+gpytorch forwards and backwards. This one returns the same numbers
 (`tests/experiments/test_arena_botorch.py`) in a tenth of the time. Models, priors, bounds, starts,
 optimiser, retries and the choice of outliers stay BoTorch's.
 """
@@ -9,7 +9,7 @@ optimiser, retries and the choice of outliers stay BoTorch's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,32 +22,44 @@ from tailproof.experiments.arena.peers import load
 RAW = "raw_"  # how gpytorch calls a parameter; without a transform it is the parameter itself
 
 
-def closure(mll: Any) -> Callable[[], tuple[Any, list[Any]]]:
-    """Return a closure for `fit_gpytorch_mll` of a SingleTaskGP, with outliers or without.
-
-    Loss: -(ln N(y; c, A) + ln p(lengthscales) + ln p(noise)) / n. With W = A^-1 - a a^T and
-    a = A^-1 (y - c), the gradient of -ln N with respect to a parameter is tr(W dA) / 2.
-    """
-    torch = load("torch")
-    # In training mode the inputs are as given, and the targets standardised.
-    mll.train()
-    with torch.no_grad():
+def closure(mll: Any) -> Any:
+    """Return a closure for `fit_gpytorch_mll` of a SingleTaskGP, with outliers or without."""
+    base: Any = load("botorch.optim.closures.core").NdarrayOptimizationClosure
+    bounded = load("botorch.optim.utils").get_parameters_and_bounds
+    mll.train()  # then the inputs are as given, and the targets standardised
+    with load("torch").no_grad():
         points = mll.model.transform_inputs(mll.model.train_inputs[0]).numpy().copy()
     targets = mll.model.train_targets.numpy().copy()
-    lengthscale_prior = mll.model.covar_module.lengthscale_prior
-    base = _base_noise(mll.likelihood)
-    priors = _log_normal(lengthscale_prior), _log_normal(base.noise_prior)
-    # Relevance pursuit replaces the outliers' parameter between fits; the order stays.
-    order = [name.rpartition(RAW)[2] for name, one in mll.named_parameters() if one.requires_grad]
+    priors = (
+        _log_normal(mll.model.covar_module.lengthscale_prior),
+        _log_normal(_base_noise(mll.likelihood).noise_prior),
+    )
 
-    def evaluate() -> tuple[Any, list[Any]]:
-        found = shape(mll.model)
-        loss, gradients = _negative(points, targets, found, mll.likelihood, priors)
-        return torch.tensor(loss, dtype=torch.double), [
-            torch.from_numpy(gradients[name]) for name in order
-        ]
+    class InClosedForm(base):  # type: ignore[misc]
+        """What BoTorch's optimiser calls: parameters as a vector, loss and gradient of one."""
 
-    return evaluate
+        def __call__(self, state: Array | None = None, **_: Any) -> tuple[float, Array]:
+            x = self.state if state is None else state  # the loss is made with the former
+            return self.loss(x)
+
+        @property
+        def state(self) -> Array:
+            """The parameters as they are, asked for as a fit begins.
+
+            Relevance pursuit replaces the outliers' parameters between fits.
+            """
+            known, _ = bounded(mll)
+            self.parameters = {name: one for name, one in known.items() if one.requires_grad}
+            sizes = {name: one.numel() for name, one in self.parameters.items()}
+            places = _places({name.rpartition(RAW)[2]: size for name, size in sizes.items()})
+            self.loss = Loss(points, targets, priors, places, _outliers(mll.likelihood))
+            return np.asarray(base.state.fget(self))
+
+        @state.setter
+        def state(self, state: Array) -> None:
+            base.state.fset(self, state)
+
+    return InClosedForm(None, {})
 
 
 def shape(model: Any) -> Shape:
@@ -56,27 +68,99 @@ def shape(model: Any) -> Shape:
     lengthscales = model.covar_module.raw_lengthscale.detach().numpy().ravel()
     constant = float(model.mean_module.raw_constant)
     noise = _base_noise(likelihood).raw_noise.detach().numpy().ravel()
-    outliers = _outliers(likelihood)
-    if outliers is not None:
-        numbers, raw = outliers
-        extra = np.zeros(likelihood.noise_covar.dim)
-        extra[numbers] = 1.0 / (1.0 - raw) - 1.0
-        noise = noise + extra * (1.0 + noise)
+    numbers = _outliers(likelihood)
+    if numbers is not None:
+        raw = likelihood.noise_covar.raw_rho.detach().numpy()
+        noise = _with_outliers(noise, likelihood.noise_covar.dim, numbers, raw)
     return Shape(lengthscales.copy(), constant, noise.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """-(ln N(y; c, A) + ln p(lengthscales) + ln p(noise)) / n, and its gradient.
+
+    With W = A^-1 - a a^T and a = A^-1 (y - c), the gradient of -ln N with respect to a parameter is
+    tr(W dA) / 2.
+
+    Attributes
+    ----------
+    points, targets
+        In the unit cube (n, d), and standardised (n,).
+    priors
+        Location and scale of the log-normal laws of the lengthscales and of the noise.
+    places
+        Where in a vector of parameters each of them stands.
+    outliers
+        Numbers of the payoffs with a variance of their own, or None.
+    """
+
+    points: Array
+    targets: Array
+    priors: tuple[tuple[float, float], tuple[float, float]]
+    places: dict[str, slice]
+    outliers: Any = None
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        """Return the loss and its gradient at parameters x, (p,); nan where there is none."""
+        n, points, places = len(self.targets), self.points, self.places
+        lengthscales, base = x[places["lengthscale"]], x[places["noise"]]
+        gram = kernel(points, points, lengthscales)
+        noise = base
+        if self.outliers is not None:
+            raw = x[places["rho"]]
+            noise = _with_outliers(base, n, self.outliers, raw)
+        covariance = gram.copy()
+        covariance[np.diag_indices(n)] += noise
+        try:
+            factor, precision = inverse(covariance)
+        except LinAlgError:
+            return math.nan, np.full(len(x), math.nan)
+        away = self.targets - x[places["constant"]]
+        pull = precision @ away
+        loss = 0.5 * away @ pull + np.log(np.diag(factor)).sum() + 0.5 * n * math.log(2 * math.pi)
+        between = precision - np.outer(pull, pull)
+        own = np.diag(between)
+        between = between * gram
+        # sum_ij M_ij (x_i - x_j)^2 / 2 of a symmetric M, in every coordinate
+        apart = between.sum(axis=1) @ points**2
+        apart -= np.einsum("ij,ij->j", points, between @ points)
+        lengthscale_loss, lengthscale_slope = _prior(lengthscales, self.priors[0])
+        noise_loss, noise_slope = _prior(base, self.priors[1])
+        gradient = np.empty(len(x))
+        gradient[places["lengthscale"]] = apart / lengthscales**3 + lengthscale_slope
+        gradient[places["constant"]] = -pull.sum()
+        # An outlier's variance grows with the base, by 1 + rho.
+        gradient[places["noise"]] = 0.5 * (own * (1.0 + noise)).sum() / (1.0 + base) + noise_slope
+        if self.outliers is not None:
+            gradient[places["rho"]] = 0.5 * own[self.outliers] * (1.0 + base) / (1.0 - raw) ** 2
+        return (float(loss) + lengthscale_loss + noise_loss) / n, gradient / n
+
+
+def _with_outliers(base: Array, count: int, numbers: Any, raw: Array) -> Array:
+    """Return the noise variances (n,) of payoffs of which some are outliers.
+
+    BoTorch's convex parameters: rho = 1 / (1 - raw) - 1, in units of the variance without it.
+    """
+    extra = np.zeros(count)
+    extra[numbers] = 1.0 / (1.0 - raw) - 1.0
+    return np.asarray(base + extra * (1.0 + base))
+
+
+def _places(sizes: dict[str, int]) -> dict[str, slice]:
+    ends = np.cumsum([0, *sizes.values()])
+    return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(sizes)}
 
 
 def _base_noise(likelihood: Any) -> Any:
     return getattr(likelihood.noise_covar, "base_noise", likelihood.noise_covar)
 
 
-def _outliers(likelihood: Any) -> tuple[Any, Array] | None:
-    """Return which payoffs may be outliers and their raw parameters, or None without any model."""
+def _outliers(likelihood: Any) -> Any:
+    """Return which payoffs have a variance of their own, or None where the model has no such."""
     noise = likelihood.noise_covar
     if not hasattr(noise, "raw_rho"):
         return None
-    raw = noise.raw_rho.detach().numpy()
-    numbers = np.array(noise.support, dtype=np.intp) if noise.is_sparse else np.arange(noise.dim)
-    return numbers, raw
+    return np.array(noise.support, dtype=np.intp) if noise.is_sparse else np.arange(noise.dim)
 
 
 def _log_normal(prior: Any) -> tuple[float, float]:
@@ -89,41 +173,3 @@ def _prior(x: Array, prior: tuple[float, float]) -> tuple[float, Array]:
     away = (np.log(x) - loc) / scale
     constant = len(x) * math.log(scale * math.sqrt(2.0 * math.pi))
     return float((0.5 * away**2 + np.log(x)).sum()) + constant, (away / scale + 1.0) / x
-
-
-def _negative(
-    points: Array, targets: Array, found: Shape, likelihood: Any, priors: tuple[Any, Any]
-) -> tuple[float, dict[str, Array]]:
-    """Return the loss, and its gradients by the names of the parameters."""
-    n = len(targets)
-    gram = kernel(points, points, found.lengthscales)
-    covariance = gram.copy()
-    covariance[np.diag_indices(n)] += found.noise
-    try:
-        factor, precision = inverse(covariance)
-    except LinAlgError as error:
-        raise load("linear_operator.utils.errors").NotPSDError(str(error)) from error
-    away = targets - found.constant
-    pull = precision @ away
-    loss = 0.5 * away @ pull + np.log(np.diag(factor)).sum() + 0.5 * n * math.log(2.0 * math.pi)
-    between = precision - np.outer(pull, pull)
-    own = np.diag(between)
-    between = between * gram
-    sums = between.sum(axis=1)
-    # sum_ij M_ij (x_i - x_j)^2 / 2 of a symmetric M, in every coordinate
-    apart = sums @ points**2 - np.einsum("ij,ij->j", points, between @ points)
-    base = _base_noise(likelihood).raw_noise.detach().numpy().ravel()
-    ratio = (1.0 + found.noise) / (1.0 + base)  # 1 + rho: how the noise follows its base
-    lengthscale_loss, lengthscale_slope = _prior(found.lengthscales, priors[0])
-    noise_loss, noise_slope = _prior(base, priors[1])
-    gradients = {
-        "lengthscale": apart / found.lengthscales**3 + lengthscale_slope,
-        "constant": -pull.sum(keepdims=True),
-        "noise": 0.5 * (own * ratio).sum(keepdims=True) + noise_slope,
-    }
-    outliers = _outliers(likelihood)
-    if outliers is not None:
-        numbers, raw = outliers
-        gradients["rho"] = 0.5 * own[numbers] * (1.0 + base) / (1.0 - raw) ** 2
-    total = float(loss) + lengthscale_loss + noise_loss
-    return total / n, {name: one / n for name, one in gradients.items()}
