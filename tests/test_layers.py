@@ -32,6 +32,7 @@ ROOMS = [
     "parameters",
     "configurations",
     "search_space",
+    "sections",
     "fourier_basis",
     "surrogate",
     "likelihood",

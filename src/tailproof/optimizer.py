@@ -22,6 +22,7 @@ from tailproof.intervals import interval
 from tailproof.options import Options, layout_of
 from tailproof.refit import next_refit, refit
 from tailproof.search_space import Configurations, Space, space_from_state
+from tailproof.sections import Section
 from tailproof.survey import even, surveys
 from tailproof.tails import diagnose
 from tailproof.trials import (
@@ -120,27 +121,39 @@ class Optimizer:
         """Which of `trials`' payoffs are tamed at present, (n,)."""
         return self._believe([]).tamed.copy() if self._told else np.zeros(0, dtype=np.bool_)
 
-    def ask(self) -> Trial:
+    def ask(self, *, context: Mapping[str, Any] | None = None) -> Trial:
         """Return the next trial; it counts as pending until it is told or withdrawn.
 
         Ask several times for a batch: each knows of those before it.
+
+        Parameters
+        ----------
+        context
+            Values of parameters that are not chosen but met, such as the hour or the client: the
+            trial has them, and the others are chosen for them.
         """
-        number = len(self._trials)
-        u = self._propose(number, [self._trials[one][1] for one in self._pending])
-        trial = Trial(number, self.space.params(u))
+        number, section = len(self._trials), self._section(context)
+        u = self._propose(number, [self._trials[one][1] for one in self._pending], section)
+        trial = Trial(number, self._params(u, context))
         self._trials[number] = (trial, u)
         self._pending[number] = None
         return trial.copy()  # the caller's own: it may be changed
 
-    def propose(self, number: int, pending: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    def propose(
+        self,
+        number: int,
+        pending: Iterable[Mapping[str, Any]] = (),
+        *,
+        context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """Return what would be asked as trial `number` while `pending` are running; change nothing.
 
         For those who keep trials elsewhere: it depends on the payoffs told, in their order, on
-        `pending`, `number` and the seed alone.
+        `pending`, `number`, `context` and the seed alone.
         """
-        number = _checks.integer("number", number, low=0)
+        number, section = _checks.integer("number", number, low=0), self._section(context)
         waiting = self._positions_of("pending", pending)
-        return self.space.params(self._propose(number, waiting))
+        return self._params(self._propose(number, waiting, section), context)
 
     def tell(self, trial: Trial | int, value: float) -> None:
         """Take the payoff of a trial, in any order; one that was withdrawn may still come.
@@ -170,10 +183,7 @@ class Optimizer:
         """Take a payoff measured elsewhere, and return the trial it makes."""
         u = self._position(params)
         number = len(self._trials)
-        usual = self.space.params(u)
-        # A float keeps all its digits, of which the cube has fewer.
-        kept = {k: float(params[k]) if type(v) is float else v for k, v in usual.items()}
-        trial = Trial(number, kept)
+        trial = Trial(number, self._params(u, params))
         self._trials[number] = (trial, u)
         try:
             self.tell(number, value)
@@ -199,22 +209,35 @@ class Optimizer:
         U = np.array(places).reshape(len(places), self.space.dimension)
         return self._estimate(self._believe([]), U, level)
 
-    def recommend(self, *, level: float = 0.9) -> Recommended:
-        """Return the configuration with the best robust mean, never the luckiest payoff's."""
+    def recommend(
+        self, *, level: float = 0.9, context: Mapping[str, Any] | None = None
+    ) -> Recommended:
+        """Return the configuration with the best robust mean, never the luckiest payoff's.
+
+        Parameters
+        ----------
+        level
+            Of the interval.
+        context
+            Values of some parameters: then it is the best of the configurations that have them.
+        """
         level = _checks.in_unit_interval("level", level, closed_above=False)
+        section = self._section(context)
         self._need_payoffs()
         belief = self._believe([])
         rng = np.random.default_rng([self.seed, len(self._told), 1])
         seen = np.array(self._positions)
-        u = maximise(self.space, belief, 0.0, seen, rng)
+        u = maximise(section, belief, 0.0, seen, rng)
         # Of equally good ones a configuration that was measured.
+        if isinstance(section, Section):
+            seen = seen[section.holds(seen)]
         best, *known = belief.uppers(self.space.coordinates(np.vstack([u, seen])), 0.0)
-        if max(known) >= best:
+        if max(known, default=-np.inf) >= best:
             u = seen[int(np.argmax(known))]
         estimate = self._estimate(belief, u[None], level)
         lucky = (min if self.minimise else max)(self._told, key=lambda one: one.value)
         return Recommended(
-            params=self.space.params(u),
+            params=self._params(u, context),
             mean=float(estimate.mean[0]),
             low=float(estimate.low[0]),
             high=float(estimate.high[0]),
@@ -258,6 +281,20 @@ class Optimizer:
             raise ValueError(wrong)
         return number
 
+    def _section(self, context: Mapping[str, Any] | None) -> Space | Configurations | Section:
+        """Return where to search: the space, or the part of it that a context leaves."""
+        return self.space if context is None else Section(self.space, context)
+
+    def _params(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the configuration at u; a float that was given keeps all its digits.
+
+        The cube has fewer.
+        """
+        exact, usual = given or {}, self.space.params(u)
+        return {
+            k: float(exact[k]) if type(v) is float and k in exact else v for k, v in usual.items()
+        }
+
     def _position(self, params: Mapping[str, Any]) -> Array:
         return self.space.snap(self.space.position(params)[None])[0]
 
@@ -278,28 +315,27 @@ class Optimizer:
             np.array([sign * one.value for one in self._told]),
         )
 
-    def _propose(self, number: int, pending: list[Array]) -> Array:
+    def _propose(
+        self, number: int, pending: list[Array], space: Space | Configurations | Section
+    ) -> Array:
         rng = np.random.default_rng([self.seed, number])
         if number < self._initial or len(self._told) < self._first():
-            return self._even(number, [self.seed])
+            return even(space, number, [self.seed])
         if self._surveys(number) > self._surveys(number - 1):
-            return self._even(self._surveys(number), [self.seed, 0, 3])
+            return even(space, self._surveys(number), [self.seed, 0, 3])
         U = np.array(pending).reshape(len(pending), self.space.dimension)
         belief = self._believe(pending)
         if belief.remainder.process is not None:  # then where nobody looks there may be a mean
             more = self._surveys(number, 0.5)
             if more > self._surveys(number - 1, 0.5):
-                return self._even(more, [self.seed, 0, 4])
+                return even(space, more, [self.seed, 0, 4])
         seen = np.vstack([np.array(self._positions), U])
-        u = maximise(self.space, belief, self.options.width, seen, rng)
-        crowded = len(U) and self.space.count is None and _near(U, u) > 1 + len(U) // _SHARE
-        return self._even(number, [self.seed, 0, 5]) if crowded else u
+        u = maximise(space, belief, self.options.width, seen, rng)
+        crowded = len(U) and space.count is None and _near(U, u) > 1 + len(U) // _SHARE
+        return even(space, number, [self.seed, 0, 5]) if crowded else u
 
     def _surveys(self, number: int, ahead: float = 0.0) -> int:
         return surveys(self.options.survey, number, ahead)
-
-    def _even(self, index: int, stream: list[int]) -> Array:
-        return even(self.space, index, stream)
 
     def _first(self) -> int:
         return max(self._initial // 2, 2)

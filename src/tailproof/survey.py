@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.acquisition import sobol
-from tailproof.search_space import Configurations, Space
+from tailproof.acquisition import SearchSpace, sobol
 
 Array = NDArray[np.float64]
 
@@ -16,7 +15,7 @@ Array = NDArray[np.float64]
 _EVEN = 4096
 
 
-def even(space: Space | Configurations, index: int, stream: list[int]) -> Array:
+def even(space: SearchSpace, index: int, stream: list[int]) -> Array:
     """Return point `index` of an even design that goes on for ever, (d,); each stream has its own.
 
     Examples
