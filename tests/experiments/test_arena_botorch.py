@@ -7,10 +7,12 @@ from tailproof.experiments.arena import botorch_fit
 from tailproof.experiments.arena.botorch_posterior import (
     LogNEI,
     Posterior,
+    Shape,
     UpperBound,
     candidates_for_best,
     plus,
 )
+from tailproof.experiments.arena.botorch_pursuit import pursue
 
 torch = pytest.importorskip("torch", reason="the peers are not installed")
 pytest.importorskip("botorch", reason="the peers are not installed")
@@ -24,27 +26,35 @@ def data(d, n, seed=0, tail=1.5):
     return X, 3.0 + 2.0 * np.sin(5.0 * X).sum(axis=1) + rng.standard_t(tail, n)
 
 
-def model_of(X, y, kind, support=()):
+SUPPORT, RAW = (2, 7, 5), (0.1, 0.5, 0.9)  # of outliers, with their raw parameters
+
+
+def model_of(X, y, kind):
+    """A model of BoTorch's with some hyperparameters, without outliers or with some."""
     from botorch.models import SingleTaskGP
     from botorch.models.likelihoods.sparse_outlier_noise import SparseOutlierGaussianLikelihood
-    from botorch.models.transforms.input import Normalize
 
-    low, high = np.zeros(X.shape[1]), np.full(X.shape[1], 1.0)
-    transform = Normalize(X.shape[1], bounds=torch.tensor(np.array([low, high])))
-    x, y = torch.tensor(X), torch.tensor(y)[:, None]
-    model = SingleTaskGP(x, y, input_transform=transform)
-    if kind == "rrp":
-        model.likelihood = SparseOutlierGaussianLikelihood(
-            base_noise=model.likelihood.noise_covar, dim=len(X), outlier_indices=list(support)
-        )
-        raw = torch.linspace(0.1, 0.9, len(support), dtype=torch.double)
-        model.likelihood.noise_covar.set_sparse_parameter(torch.nn.Parameter(raw))
+    model = SingleTaskGP(torch.tensor(X), torch.tensor(y)[:, None])
     with torch.no_grad():
         model.covar_module.raw_lengthscale.copy_(torch.linspace(0.3, 0.7, X.shape[1])[None, :])
         model.mean_module.raw_constant.fill_(0.2)
-        noise = model.likelihood.noise_covar
-        getattr(noise, "base_noise", noise).raw_noise.fill_(0.05)
+        model.likelihood.noise_covar.raw_noise.fill_(0.05)
+    if kind == "rrp":
+        model.likelihood = SparseOutlierGaussianLikelihood(
+            base_noise=model.likelihood.noise_covar, dim=len(X), outlier_indices=list(SUPPORT)
+        )
+        raw = torch.tensor(RAW, dtype=torch.double)
+        model.likelihood.noise_covar.set_sparse_parameter(torch.nn.Parameter(raw))
     return model
+
+
+def shape_of(X, y, kind):
+    """What `model_of` has, as we keep it."""
+    shape = botorch_fit.shape(model_of(X, y, "plain"))
+    if kind == "plain":
+        return shape
+    noise = botorch_fit.with_outliers(shape.noise, len(X), np.array(SUPPORT), np.array(RAW))
+    return Shape(shape.lengthscales, shape.constant, noise)
 
 
 def likelihood_of(model):
@@ -58,42 +68,73 @@ def likelihood_of(model):
 def test_loss_and_gradients_are_those_of_botorch(kind, d, n):
     from botorch.optim.closures import get_loss_closure_with_grads
 
-    model = model_of(*data(d, n), kind, support=(2, 7, 5))
-    mll = likelihood_of(model)
-    loss, gradient = botorch_fit.closure(mll)()
+    X, y = data(d, n)
+    mll = likelihood_of(model_of(X, y, kind))
     mll.train()
     parameters = {name: one for name, one in mll.named_parameters() if one.requires_grad}
     theirs, slopes = get_loss_closure_with_grads(mll, parameters)()
+    order = [name.rpartition("raw_")[2] for name in parameters]
+    if kind == "plain":
+        loss, gradient = botorch_fit.closure(mll)()
+    else:
+        model = model_of(X, y, "plain")
+        ours = botorch_fit.loss_of(model, order, np.array(SUPPORT))
+        x = np.concatenate([one.detach().numpy().ravel() for one in parameters.values()])
+        loss, gradient = ours(x)
     assert loss == pytest.approx(float(theirs), rel=1e-8)
-    assert len(slopes) == (4 if kind == "rrp" else 3)
+    assert len(order) == (4 if kind == "rrp" else 3)
     known = np.concatenate([one.numpy().ravel() for one in slopes])
     np.testing.assert_allclose(gradient, known, rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["plain", "rrp"])
-def test_a_fit_ends_where_botorch_s_own_ends(kind):
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from botorch.models.robust_relevance_pursuit_model import RobustRelevancePursuitSingleTaskGP
-
-    X, y = data(2, 40, seed=1)  # to convergence: on the way there rounding decides
-    made = SingleTaskGP if kind == "plain" else RobustRelevancePursuitSingleTaskGP
-    found = []
-    for own in (True, False):
-        model = made(torch.tensor(X), torch.tensor(y)[:, None])
-        mll = likelihood_of(model)
-        fit_gpytorch_mll(mll, closure=botorch_fit.closure(mll) if own else None)
-        found.append(botorch_fit.shape(model))
-    ours, theirs = found
+def same_shape(ours, theirs):
     np.testing.assert_allclose(ours.lengthscales, theirs.lengthscales, rtol=1e-2)
     np.testing.assert_allclose(ours.noise, theirs.noise, rtol=2e-2)
     assert ours.constant == pytest.approx(theirs.constant, abs=1e-2)
 
 
+def test_a_fit_ends_where_botorch_s_own_ends():
+    from botorch.fit import fit_gpytorch_mll
+
+    X, y = data(2, 40)
+    found = []
+    for own in (True, False):
+        mll = likelihood_of(model_of(X, y, "plain"))
+        fit_gpytorch_mll(mll, closure=botorch_fit.closure(mll) if own else None)
+        found.append(botorch_fit.shape(mll.model))
+    same_shape(*found)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_relevance_pursuit_ends_where_botorch_s_own_ends(seed):
+    """To convergence: on the way there rounding decides."""
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.models.robust_relevance_pursuit_model import RobustRelevancePursuitSingleTaskGP
+
+    X, y = data(2, 40, seed)
+    shares = [0.0, 0.05, 0.1, 0.2, 0.3, 0.5]
+    x, payoffs = torch.tensor(X), torch.tensor(y)[:, None]
+    ours = pursue(SingleTaskGP(x, payoffs), shares, 10_000)
+    model = RobustRelevancePursuitSingleTaskGP(x, payoffs)
+    fit_gpytorch_mll(likelihood_of(model), fractions_of_outliers=shares)
+    noise = model.likelihood.noise_covar
+    base = noise.base_noise.raw_noise.detach().numpy()
+    raw = noise.raw_rho.detach().numpy()
+    assert 0 < len(noise.support) < 20
+    assert set(np.flatnonzero(ours.noise > ours.noise.min())) <= set(noise.support)
+    theirs = Shape(
+        model.covar_module.raw_lengthscale.detach().numpy().ravel(),
+        float(model.mean_module.raw_constant),
+        botorch_fit.with_outliers(base, 40, np.array(noise.support), raw),
+    )
+    same_shape(ours, theirs)
+
+
 def both(kind, d, n):
     X, y = data(d, n)
-    model = model_of(X, y, kind, support=(2, 7, 5))
-    ours = Posterior(X, y, botorch_fit.shape(model))
+    model = model_of(X, y, kind)
+    ours = Posterior(X, y, shape_of(X, y, kind))
     mll = likelihood_of(model)
     mll.train()
     model(model.train_inputs[0])

@@ -3,12 +3,13 @@
 `fit_gpytorch_mll` takes a closure for the loss and its gradient; without one it makes one that runs
 gpytorch forwards and backwards. This one returns the same numbers
 (`tests/experiments/test_arena_botorch.py`) in a tenth of the time. Models, priors, bounds, starts,
-optimiser, retries and the choice of outliers stay BoTorch's.
+optimiser and retries stay BoTorch's.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,60 +20,48 @@ from tailproof.experiments.arena.botorch_posterior import Shape, inverse, kernel
 from tailproof.experiments.arena.domains import Array
 from tailproof.experiments.arena.peers import load
 
+# The parameters in the order of a fit with outliers, whose own come last.
+PARAMETERS = ("lengthscale", "constant", "noise")
 RAW = "raw_"  # how gpytorch calls a parameter; without a transform it is the parameter itself
 
 
 def closure(mll: Any) -> Any:
-    """Return a closure for `fit_gpytorch_mll` of a SingleTaskGP, with outliers or without."""
+    """Return a closure for `fit_gpytorch_mll` of a SingleTaskGP."""
     base: Any = load("botorch.optim.closures.core").NdarrayOptimizationClosure
-    bounded = load("botorch.optim.utils").get_parameters_and_bounds
-    mll.train()  # then the inputs are as given, and the targets standardised
-    with load("torch").no_grad():
-        points = mll.model.transform_inputs(mll.model.train_inputs[0]).numpy().copy()
-    targets = mll.model.train_targets.numpy().copy()
-    priors = (
-        _log_normal(mll.model.covar_module.lengthscale_prior),
-        _log_normal(_base_noise(mll.likelihood).noise_prior),
-    )
+    known, _ = load("botorch.optim.utils").get_parameters_and_bounds(mll)
+    loss = loss_of(mll.model, [name.rpartition(RAW)[2] for name in known])
 
     class InClosedForm(base):  # type: ignore[misc]
         """What BoTorch's optimiser calls: parameters as a vector, loss and gradient of one."""
 
         def __call__(self, state: Array | None = None, **_: Any) -> tuple[float, Array]:
-            x = self.state if state is None else state  # the loss is made with the former
-            return self.loss(x)
+            return loss(self.state if state is None else state)
 
-        @property
-        def state(self) -> Array:
-            """The parameters as they are, asked for as a fit begins.
+    return InClosedForm(None, known)
 
-            Relevance pursuit replaces the outliers' parameters between fits.
-            """
-            known, _ = bounded(mll)
-            self.parameters = {name: one for name, one in known.items() if one.requires_grad}
-            sizes = {name: one.numel() for name, one in self.parameters.items()}
-            places = _places({name.rpartition(RAW)[2]: size for name, size in sizes.items()})
-            self.loss = Loss(points, targets, priors, places, _outliers(mll.likelihood))
-            return np.asarray(base.state.fget(self))
 
-        @state.setter
-        def state(self, state: Array) -> None:
-            base.state.fset(self, state)
-
-    return InClosedForm(None, {})
+def loss_of(model: Any, order: Sequence[str] = PARAMETERS, outliers: Any = None) -> Loss:
+    """Return the loss of a SingleTaskGP as a function of its parameters in an order."""
+    model.train()  # then the inputs are as given, and the targets standardised
+    with load("torch").no_grad():
+        points = model.transform_inputs(model.train_inputs[0]).numpy().copy()
+    targets = model.train_targets.numpy().copy()
+    sizes = {"lengthscale": points.shape[1], "constant": 1, "noise": 1}
+    sizes["rho"] = 0 if outliers is None else len(outliers)
+    ends = np.cumsum([0, *(sizes[name] for name in order)])
+    places = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(order)}
+    priors = (
+        _log_normal(model.covar_module.lengthscale_prior),
+        _log_normal(model.likelihood.noise_covar.noise_prior),
+    )
+    return Loss(points, targets, priors, places, outliers)
 
 
 def shape(model: Any) -> Shape:
-    """Return the hyperparameters a model has now; outliers have their own noise, (n,)."""
-    likelihood = model.likelihood
+    """Return the hyperparameters a SingleTaskGP has now."""
+    noise = model.likelihood.noise_covar.raw_noise.detach().numpy().ravel()
     lengthscales = model.covar_module.raw_lengthscale.detach().numpy().ravel()
-    constant = float(model.mean_module.raw_constant)
-    noise = _base_noise(likelihood).raw_noise.detach().numpy().ravel()
-    numbers = _outliers(likelihood)
-    if numbers is not None:
-        raw = likelihood.noise_covar.raw_rho.detach().numpy()
-        noise = _with_outliers(noise, likelihood.noise_covar.dim, numbers, raw)
-    return Shape(lengthscales.copy(), constant, noise.copy())
+    return Shape(lengthscales.copy(), float(model.mean_module.raw_constant), noise.copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +97,7 @@ class Loss:
         noise = base
         if self.outliers is not None:
             raw = x[places["rho"]]
-            noise = _with_outliers(base, n, self.outliers, raw)
+            noise = with_outliers(base, n, self.outliers, raw)
         covariance = gram.copy()
         covariance[np.diag_indices(n)] += noise
         try:
@@ -136,7 +125,7 @@ class Loss:
         return (float(loss) + lengthscale_loss + noise_loss) / n, gradient / n
 
 
-def _with_outliers(base: Array, count: int, numbers: Any, raw: Array) -> Array:
+def with_outliers(base: Array, count: int, numbers: Any, raw: Array) -> Array:
     """Return the noise variances (n,) of payoffs of which some are outliers.
 
     BoTorch's convex parameters: rho = 1 / (1 - raw) - 1, in units of the variance without it.
@@ -144,23 +133,6 @@ def _with_outliers(base: Array, count: int, numbers: Any, raw: Array) -> Array:
     extra = np.zeros(count)
     extra[numbers] = 1.0 / (1.0 - raw) - 1.0
     return np.asarray(base + extra * (1.0 + base))
-
-
-def _places(sizes: dict[str, int]) -> dict[str, slice]:
-    ends = np.cumsum([0, *sizes.values()])
-    return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(sizes)}
-
-
-def _base_noise(likelihood: Any) -> Any:
-    return getattr(likelihood.noise_covar, "base_noise", likelihood.noise_covar)
-
-
-def _outliers(likelihood: Any) -> Any:
-    """Return which payoffs have a variance of their own, or None where the model has no such."""
-    noise = likelihood.noise_covar
-    if not hasattr(noise, "raw_rho"):
-        return None
-    return np.array(noise.support, dtype=np.intp) if noise.is_sparse else np.arange(noise.dim)
 
 
 def _log_normal(prior: Any) -> tuple[float, float]:

@@ -194,7 +194,7 @@ _OPTUNA = "recommends study.best_trial, the trial that paid best"
 _BOTORCH = (
     "hyperparameters are fitted on a schedule, not in every round; the next point is sought from 4 "
     "of 256 samples on; likelihoods and acquisition functions are computed in closed form, to the "
-    "same numbers; recommends the best posterior mean"
+    "same numbers as its own; recommends the best posterior mean"
 )
 CONTESTANTS: dict[str, Contestant] = {
     one.key: one
