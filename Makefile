@@ -52,8 +52,8 @@ reproduce: .venv/base.stamp
 arena: .venv/base.stamp
 	$(BIN)/tailproof arena --out out/arena
 
-# What a round, a trial and a suggestion cost, then the arena with the peers: days of one core for
-# the last. Stop it any time; the same command goes on with the matches that are missing.
+# What a round, a trial and a suggestion cost, then the arena with the peers: about eight hours of one
+# core for the last. Stop it any time; the same command goes on with the matches that are missing.
 bench: .venv/peers.stamp
 	$(BIN)/python benchmarks/rounds.py --out out/bench
 	$(BIN)/python benchmarks/optuna_overhead.py --out out/bench

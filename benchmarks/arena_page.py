@@ -22,7 +22,7 @@ import numpy as np
 from tables import table
 from tailproof.experiments.arena import records
 from tailproof.experiments.arena.analysis import POOL_WORDS, CellName, Table, standard_error
-from tailproof.experiments.arena.claims import LEVEL, claims, steady
+from tailproof.experiments.arena.claims import LEVEL, claims
 from tailproof.experiments.arena.contestants import CONTESTANTS, OURS
 from tailproof.experiments.arena.laws import LAWS
 from tailproof.experiments.arena.plan import SEEDS, Plan, code
@@ -127,7 +127,7 @@ def _claims(told: Table) -> list[str]:
 
 def _ranks(told: Table) -> list[str]:
     ranked = {
-        pool: {one.contestant: one.mean_rank for one in told.mean_ranks(pool, steady(told, pool))}
+        pool: {one.contestant: one.mean_rank for one in told.mean_ranks(pool, _field(told))}
         for pool in POOL_WORDS
     }
     order = sorted(_field(told), key=lambda who: ranked["heavy"][who])

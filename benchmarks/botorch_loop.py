@@ -1,4 +1,4 @@
-"""BoTorch's LogNEI with nothing but BoTorch's own code, as its users run it: to take its time.
+"""BoTorch's LogNEI with nothing but BoTorch's own code, to take its time.
 
 The arena's BoTorch players get likelihoods and acquisition functions in closed form
 (`tailproof.experiments.arena.botorch_posterior`), which says how well BoTorch does, not how fast.
@@ -19,7 +19,10 @@ RESTARTS, RAW_SAMPLES, ITERATIONS, SAMPLES = 2, 128, 50, 64
 
 
 class BotorchLoop:
-    """SingleTaskGP, qLogNoisyExpectedImprovement, optimize_acqf; fits on the arena's schedule."""
+    """SingleTaskGP, qLogNoisyExpectedImprovement and optimize_acqf, on a box without integers.
+
+    Hyperparameters are fitted as the payoffs grow, as in the arena; surprises are no reason.
+    """
 
     def __init__(self, domain: Domain) -> None:
         self._torch = load("torch")

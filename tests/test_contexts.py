@@ -25,6 +25,7 @@ def played(seed=0, rounds=60):
         context = {"day": ("week", "weekend")[index % 2], "load": float(rng.uniform(0, 10))}
         trial = opt.ask(context=context)
         assert {name: trial.params[name] for name in context} == context  # to the last digit
+        np.testing.assert_array_equal(SPACE.position(trial.params), opt._trials[trial.number][1])
         opt.tell(trial, cost(trial.params, rng))
     return opt
 
@@ -45,7 +46,7 @@ def test_what_is_best_depends_on_the_context(opt):
 
 def test_without_a_context_everything_is_chosen(opt):
     assert opt.recommend(context={}).params == opt.recommend().params
-    assert set(opt.ask().params) == set(SPACE.names)
+    assert opt.propose(61, context={}).keys() == opt.propose(61).keys()
 
 
 def test_where_nothing_is_left_to_choose_the_context_is_the_answer(opt):
@@ -76,9 +77,9 @@ def test_the_same_seed_gives_the_same_run_also_when_saved_in_the_middle(tmp_path
     assert one.recommend() == loaded.recommend()
 
 
-def test_a_batch_in_one_context_is_of_different_configurations(opt):
-    copy = played()
-    batch = [copy.ask(context={"day": "week", "load": 5.0}).params["x"] for _ in range(6)]
+def test_a_batch_in_one_context_is_of_different_configurations():
+    opt = played(rounds=30)
+    batch = [opt.ask(context={"day": "week", "load": 5.0}).params["x"] for _ in range(6)]
     assert len(set(batch)) == 6
 
 
@@ -156,7 +157,56 @@ def test_mixed_spaces_are_searched_inside_the_context():
     opt = tp.Optimizer(MIXED, seed=2)
     for index in range(12):
         opt.tell(opt.ask(), float(index % 5))
-    held = opt.ask().params
-    name = MIXED.names[0]
-    for number in range(20, 26):
-        assert opt.propose(number, context={name: held[name]})[name] == held[name]
+    for n in (1, 4):
+        for act in ("a", "b"):
+            for _ in range(4):
+                trial = opt.ask(context={"n": n, "act": act})
+                assert (trial.params["n"], trial.params["act"]) == (n, act)
+
+
+@pytest.mark.parametrize("period", [2, 3, 4])
+def test_contexts_in_turns_are_all_surveyed_and_everywhere(period):
+    """Squares leave out a third of the remainders, and every second Sobol point half of an axis."""
+    space = tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1), turn=tp.Int(0, 3))
+    opt = tp.Optimizer(space, seed=1, options=tp.Options(survey=40.0))  # all of the first 400
+    places = {turn: [] for turn in range(period)}
+    for number in range(40 * period):
+        params = opt.propose(number, context={"turn": number % period})
+        places[params["turn"]].append((params["x"], params["y"]))
+    for where in places.values():
+        for axis in np.array(where).T:
+            # Of 40 points fewer than 8 in a half: less than 1 in 30,000.
+            assert 8 <= (axis < 0.5).sum() <= 32
+
+
+def test_surveys_in_a_context_are_as_many_and_belong_to_every_turn():
+    told = []
+    for sign in (-1.0, 1.0):
+        opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), turn=tp.Int(0, 2)), seed=4)
+        for index in range(12):
+            x = (0.618 * index) % 1.0
+            opt.add({"x": x, "turn": index % 3}, sign * x)
+        told.append(opt)
+    turns = [0, 0, 0]
+    for number in range(12, 212):
+        context = {"turn": number % 3}
+        one, other = (opt.propose(number, context=context) for opt in told)
+        turns[number % 3] += one == other  # whatever is believed
+    assert 4 <= sum(turns) <= 20  # sqrt(212) - sqrt(12) is 11
+    assert min(turns) >= 1
+
+
+def test_the_luckiest_is_of_the_context_where_one_was_measured():
+    opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), day=tp.Choice("low", "high", "new")))
+    for x in np.linspace(0, 1, 10):
+        opt.add({"x": x, "day": "low"}, x)
+        opt.add({"x": x, "day": "high"}, 100.0 + x)
+    assert opt.recommend(context={"day": "low"}).lucky_value == 1.0
+    assert opt.recommend(context={"day": "new"}).lucky_value == 101.0
+
+
+def test_a_step_is_handed_out_as_it_is():
+    space = tp.Space(s=tp.Float(0, 1, step=0.1), x=tp.Float(0, 1))
+    opt = tp.Optimizer(space)
+    assert opt.ask(context={"s": 0.1 + 0.2}).params["s"] == 0.3
+    assert opt.ask(context={"x": 0.1 + 0.2}).params["x"] == 0.1 + 0.2

@@ -20,10 +20,11 @@ from tailproof.belief import Belief, believe
 from tailproof.calibration import Calibration, Data, Settings, calibration_from_state
 from tailproof.intervals import interval
 from tailproof.options import Options, layout_of
+from tailproof.parameters import Float
 from tailproof.refit import next_refit, refit
 from tailproof.search_space import Configurations, Space, space_from_state
 from tailproof.sections import Section
-from tailproof.survey import even, surveys
+from tailproof.survey import even, scattered, survey_chance, surveys
 from tailproof.tails import diagnose
 from tailproof.trials import (
     Estimate,
@@ -219,23 +220,26 @@ class Optimizer:
         level
             Of the interval.
         context
-            Values of some parameters: then it is the best of the configurations that have them.
+            Values of some parameters: then it is the best of the configurations that have them,
+            and so is the luckiest, if one was measured. Counts and tails are of all payoffs.
         """
         level = _checks.in_unit_interval("level", level, closed_above=False)
         section = self._section(context)
         self._need_payoffs()
         belief = self._believe([])
         rng = np.random.default_rng([self.seed, len(self._told), 1])
-        seen = np.array(self._positions)
+        seen, told = np.array(self._positions), self._told
         u = maximise(section, belief, 0.0, seen, rng)
         # Of equally good ones a configuration that was measured.
         if isinstance(section, Section):
-            seen = seen[section.holds(seen)]
+            here = section.holds(seen)
+            told = [one for one, inside in zip(told, here, strict=True) if inside] or told
+            seen = seen[here]
         best, *known = belief.uppers(self.space.coordinates(np.vstack([u, seen])), 0.0)
         if max(known, default=-np.inf) >= best:
             u = seen[int(np.argmax(known))]
         estimate = self._estimate(belief, u[None], level)
-        lucky = (min if self.minimise else max)(self._told, key=lambda one: one.value)
+        lucky = (min if self.minimise else max)(told, key=lambda one: one.value)
         return Recommended(
             params=self._params(u, context),
             mean=float(estimate.mean[0]),
@@ -286,14 +290,17 @@ class Optimizer:
         return self.space if context is None else Section(self.space, context)
 
     def _params(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the configuration at u; a float that was given keeps all its digits.
+        """Return the configuration at u; a number of a continuum keeps the digits it was given.
 
         The cube has fewer.
         """
-        exact, usual = given or {}, self.space.params(u)
-        return {
-            k: float(exact[k]) if type(v) is float and k in exact else v for k, v in usual.items()
-        }
+        usual = self.space.params(u)
+        if given is None or not isinstance(self.space, Space):
+            return usual
+        for name, p in self.space.parameters.items():
+            if name in given and isinstance(p, Float) and p.count is None:
+                usual[name] = float(given[name])
+        return usual
 
     def _position(self, params: Mapping[str, Any]) -> Array:
         return self.space.snap(self.space.position(params)[None])[0]
@@ -319,23 +326,39 @@ class Optimizer:
         self, number: int, pending: list[Array], space: Space | Configurations | Section
     ) -> Array:
         rng = np.random.default_rng([self.seed, number])
+        design = scattered if isinstance(space, Section) else even
         if number < self._initial or len(self._told) < self._first():
-            return even(space, number, [self.seed])
-        if self._surveys(number) > self._surveys(number - 1):
-            return even(space, self._surveys(number), [self.seed, 0, 3])
+            return design(space, number, [self.seed])
+        point = self._surveyed(number, space, [self.seed, 0, 3])
+        if point is not None:
+            return point
         U = np.array(pending).reshape(len(pending), self.space.dimension)
         belief = self._believe(pending)
         if belief.remainder.process is not None:  # then where nobody looks there may be a mean
-            more = self._surveys(number, 0.5)
-            if more > self._surveys(number - 1, 0.5):
-                return even(space, more, [self.seed, 0, 4])
+            point = self._surveyed(number, space, [self.seed, 0, 4], 0.5)
+            if point is not None:
+                return point
         seen = np.vstack([np.array(self._positions), U])
         u = maximise(space, belief, self.options.width, seen, rng)
         crowded = len(U) and space.count is None and _near(U, u) > 1 + len(U) // _SHARE
-        return even(space, number, [self.seed, 0, 5]) if crowded else u
+        return design(space, number, [self.seed, 0, 5]) if crowded else u
 
-    def _surveys(self, number: int, ahead: float = 0.0) -> int:
-        return surveys(self.options.survey, number, ahead)
+    def _surveyed(
+        self,
+        number: int,
+        space: Space | Configurations | Section,
+        stream: list[int],
+        ahead: float = 0.0,
+    ) -> Array | None:
+        """Return the point of a survey's stream if trial `number` is one of its, else None."""
+        rate = self.options.survey
+        if isinstance(space, Section):
+            draw = np.random.default_rng([*stream, number, 6]).random()
+            due = draw < survey_chance(rate, number)
+            return scattered(space, number, stream) if due else None
+        count = surveys(rate, number, ahead)
+        due = count > surveys(rate, number - 1, ahead)
+        return even(space, count, stream) if due else None
 
     def _first(self) -> int:
         return max(self._initial // 2, 2)

@@ -26,11 +26,19 @@ def even(space: SearchSpace, index: int, stream: list[int]) -> Array:
     [0, 1, 2, 3]
     """
     if index >= _EVEN:
-        rng = np.random.default_rng([*stream, index, 2])
-        return space.snap(rng.random((1, space.dimension)))[0]
+        return scattered(space, index, stream)
     shared = np.random.default_rng(stream)
     points = sobol(space.dimension, 1 << max(index, 1).bit_length(), shared)
     return space.snap(points[index][None])[0]
+
+
+def scattered(space: SearchSpace, index: int, stream: list[int]) -> Array:
+    """Return point `index` of a random design, (d,): where parts of an even one would not be even.
+
+    Trials in one context are such a part: contexts that come in turns keep step with any rule.
+    """
+    rng = np.random.default_rng([*stream, index, 2])
+    return space.snap(rng.random((1, space.dimension)))[0]
 
 
 def surveys(rate: float, number: int, ahead: float = 0.0) -> int:
@@ -42,3 +50,14 @@ def surveys(rate: float, number: int, ahead: float = 0.0) -> int:
     [2, 3, 3, 4]
     """
     return math.floor(min(float(number), rate * math.sqrt(number) + ahead)) if rate else 0
+
+
+def survey_chance(rate: float, number: int) -> float:
+    """Return the probability with which trial `number` looks everywhere, to the same rate.
+
+    Examples
+    --------
+    >>> round(sum(survey_chance(1.0, number) for number in range(1, 101)), 9)
+    10.0
+    """
+    return min(rate * (math.sqrt(number) - math.sqrt(number - 1)), 1.0) if number else 0.0

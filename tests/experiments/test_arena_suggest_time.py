@@ -140,9 +140,16 @@ def test_a_refit_of_ours_is_seen_exactly_where_it_happens(bench, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # of BoTorch's fits
-def test_botorch_is_timed_with_its_own_code(bench):
+def test_botorch_is_timed_with_its_own_code(bench, monkeypatch):
     pytest.importorskip("botorch", reason="the peers are not installed")
     one = cell("branin", "t3")
+    import botorch.optim
+
+    calls, own = [], botorch.optim.optimize_acqf
+    monkeypatch.setattr(
+        botorch.optim, "optimize_acqf", lambda *a, **k: calls.append(a) or own(*a, **k)
+    )
     player = bench.botorch(one, bench.history(one, 12))
     rounds = [bench.timed(player, index) for index in range(2)]
     assert all(one.processor > 0.0 for one in rounds)
+    assert len(calls) == 2

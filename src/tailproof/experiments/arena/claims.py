@@ -1,8 +1,8 @@
 """What the arena must show: each holds, does not hold, or is open, with its figures.
 
-A claim is open while it rests on fewer seeds than the arena's standard number. Peers that take
-minutes a match have fewer than the others, so what is said of all is said of those with the
-standard number as well: a peer's single seed does not leave the rest undecided.
+A claim is open while it rests on fewer seeds than the arena's standard number. Some contestants may
+have fewer than the others, so what is said of all is said of those with the standard number as
+well: a single seed of one does not leave the rest undecided.
 """
 
 from __future__ import annotations

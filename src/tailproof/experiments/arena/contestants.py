@@ -192,9 +192,10 @@ def _taming(name: str, *arguments: float) -> Callable[[], tp.Options]:
 
 _OPTUNA = "recommends study.best_trial, the trial that paid best"
 _BOTORCH = (
-    "hyperparameters are fitted on a schedule, not in every round; the next point is sought from 4 "
-    "of 256 samples on; likelihoods and acquisition functions are computed in closed form, to the "
-    "same numbers as its own; recommends the best posterior mean"
+    "hyperparameters are fitted on a schedule, not in every round, and the next point is sought "
+    "with 4 restarts from 256 samples, less than its tutorials do; likelihoods and acquisition "
+    "functions are computed in closed form, equal to its own for the same draws; recommends the "
+    "best posterior mean"
 )
 CONTESTANTS: dict[str, Contestant] = {
     one.key: one

@@ -33,7 +33,7 @@ _OWN = (*_RULES, *_LIBRARY, "experiments/arena/contestants.py")
 _VERSIONS = ("numpy", "scipy", "numba")
 # Rough seconds a round, for the order of work and the first guess of the time left.
 _GUESS = {"random": 1e-4, "tgp-ucb": 1e-3, "ata-gp-ucb": 5e-3, "optuna-tpe": 6e-3}
-_GUESS |= {"optuna-gp": 0.2, "botorch-lognei": 0.5, "botorch-ucb": 0.4, "botorch-rrp": 2.5}
+_GUESS |= {"optuna-gp": 0.05, "botorch-lognei": 0.02, "botorch-ucb": 8e-3, "botorch-rrp": 0.03}
 _GUESS_OURS = 0.03
 
 
