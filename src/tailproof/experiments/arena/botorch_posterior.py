@@ -22,7 +22,7 @@ from scipy.linalg import LinAlgError, blas, cholesky, lapack, solve_triangular
 from tailproof.experiments.arena.domains import Array
 
 LEAST_VARIANCE = 1e-12  # BoTorch clamps there
-JITTERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)  # as gpytorch tries them
+JITTERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)  # as gpytorch tries them, and one more
 TAU = 1e-6  # how sharp LogNEI's smooth version of max(x, 0) is
 
 
