@@ -3,7 +3,7 @@
 It sees the domain's own coordinates, chooses among the arms where there are finitely many points,
 and rounds integers in its model's inputs. BoTorch makes and fits the models and searches for the
 next point; likelihoods, relevance pursuit and acquisition functions are computed by `botorch_fit`,
-`botorch_pursuit` and `botorch_posterior`: the same functions, LogNEI's for the same draws. The draws
+`botorch_pursuit` and `botorch_posterior`: the same functions, LogNEI's for the same draws. These
 are not BoTorch's: one Sobol sequence for the baseline and the candidate together, and independent
 ones for pruning, kept from round to round.
 """
