@@ -110,13 +110,8 @@ def _title(cell: CellName) -> str:
 
 
 def _field(told: Table) -> tuple[str, ...]:
-    """Those with the standard number of seeds in every cell, ours first."""
-    kept = told.with_seeds("heavy", SEEDS)
-    return tuple(sorted(kept, key=lambda who: who != OURS))
-
-
-def _others(told: Table) -> tuple[str, ...]:
-    return tuple(who for who in told.contestants if who not in _field(told))
+    """Those with the standard number of seeds in every cell."""
+    return told.with_seeds("heavy", SEEDS)
 
 
 def _claims(told: Table) -> list[str]:
@@ -168,51 +163,34 @@ def _mean(told: Table, cell: CellName, who: str, name: str = "simple") -> float:
 
 
 def _cells(told: Table) -> list[str]:
-    field = _field(told)
+    """Every cell; where a contestant has fewer seeds than the standard number, with theirs."""
+    everybody, field = told.contestants, _field(told)
     rows = []
     for cell in told.cells:
-        means = [_mean(told, cell, who) for who in field]
-        shown = [f"**{x:.3f}**" if x == min(means) else f"{x:.3f}" for x in means]
-        rows.append([_title(cell), *shown])
+        best = min(_mean(told, cell, who) for who in field)
+        rows.append([_title(cell), *(_shown(told, cell, who, best) for who in everybody)])
     heavy, low = told.pool("heavy"), [one for one in told.pool("heavy") if one[0] in LOW]
     pools = {"heavy": heavy, "heavy, 1-D, 2-D, arms, trap": low, "Gaussian": told.pool("gaussian")}
     for name, cells in pools.items():
         for regret, digits in (("simple", 3), ("cumulative", 1)):
-            means = [np.mean([_mean(told, cell, who, regret) for cell in cells]) for who in field]
-            rows.append([f"mean {regret}, {name}", *(f"{x:.{digits}f}" for x in means)])
-    return table(["cell", *(title_of(who) for who in field)], rows)
-
-
-def _peers(told: Table) -> list[str]:
-    rows = []
-    for who in _others(told):
-        found = told.paired("heavy", who)
-        if found is None:
-            continue
-        p = "-" if found.t is None else f"{found.t:.2g}"
-        rows.append(
-            [
-                *(title_of(who), str(found.cells), str(found.pairs), f"{found.theirs:.3f}"),
-                *(f"{found.ours:.3f}", p, f"{found.wins} / {found.losses}"),
+            means = [
+                f"{np.mean([_mean(told, cell, who, regret) for cell in cells]):.{digits}f}"
+                if who in field
+                else "-"
+                for who in everybody
             ]
-        )
-    head = ["rival", "heavy cells", "matches", "their simple regret", "ours there", "t test p"]
-    return table([*head, "better / worse"], rows)
+            rows.append([f"mean {regret}, {name}", *means])
+    return table(["cell", *(title_of(who) for who in everybody)], rows)
 
 
-def _peer_cells(told: Table) -> list[str]:
-    others = _others(told)
-    rows = []
-    for cell in told.cells:
-        seeds = sorted({seed for who in others for seed in told.of(cell, who)})
-        shown = []
-        for who in (OURS, *others):
-            runs = [told.of(cell, who)[seed] for seed in seeds if seed in told.of(cell, who)]
-            mean = f"{np.mean([run.simple[-1] for run in runs]):.3f}" if runs else "-"
-            shown.append(f"{mean} ({len(runs)})" if runs else mean)
-        if seeds:
-            rows.append([_title(cell), *shown])
-    return table(["cell", *(title_of(who) for who in (OURS, *others))], rows)
+def _shown(told: Table, cell: CellName, who: str, best: float) -> str:
+    seeds = len(told.of(cell, who))
+    if not seeds:
+        return "-"
+    mean = _mean(told, cell, who)
+    if seeds < SEEDS:
+        return f"{mean:.3f} ({seeds})"
+    return f"**{mean:.3f}**" if mean == best else f"{mean:.3f}"
 
 
 def _trap(told: Table) -> list[str]:
@@ -230,8 +208,6 @@ BLOCKS: dict[str, Callable[[Table], list[str]]] = {
     "gaussian": _gaussian,
     "by-law": _by_law,
     "cells": _cells,
-    "peers": _peers,
-    "peer-cells": _peer_cells,
     "trap": _trap,
 }
 
