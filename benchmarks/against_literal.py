@@ -12,8 +12,8 @@ import numpy as np
 
 import tailproof as tp
 from problem import KERNELS, Case, Payoffs, play
-from tailproof.arm_optimizer import ArmOptimizer
-from tailproof.features import rounding
+from tailproof.bandits.features import rounding
+from tailproof.bandits.optimizer import ArmOptimizer
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import literal
@@ -65,7 +65,7 @@ def _relative(ours: Any, theirs: Any) -> float:
 def transcribe(case: Case, optimizer: ArmOptimizer) -> tuple[Any, Callable[[int, float], None]]:
     """Return the literal algorithm with the optimizer's history, and its round (tell, answer)."""
     kernel, X = KERNELS[case.kernel], optimizer.space.inputs
-    K, ridge = kernel.matrix(X, X), optimizer.recipe.options["ridge"]
+    K, ridge = kernel.matrix(X, X), optimizer.config.options["ridge"]
     played = optimizer.history.indices.tolist()
     payoffs = optimizer.history.payoffs.tolist()
     level = optimizer._schedule.truncation
@@ -103,7 +103,7 @@ def _literal_features(case: Case, optimizer: ArmOptimizer, k_diag: Any) -> Any:
     common = {
         "Phi": np.repeat(phi, embedding.copies.astype(int), axis=1),
         "k_diag": k_diag,
-        "ridge": optimizer.recipe.options["ridge"],
+        "ridge": optimizer.config.options["ridge"],
         "variance": "ii" if case.features == "Exact" else "i",
     }
     if case.policy == "moma_gp_ucb":
@@ -120,7 +120,7 @@ def _literal_nystrom(case: Case, optimizer: ArmOptimizer) -> Any:
     Both divide by roots of eigenvalues and need a definition of zero; with two of them, numbers
     would differ by what lies between, which is another amount on every processor.
     """
-    options = optimizer.recipe.options
+    options = optimizer.config.options
     posterior: Any = optimizer._posterior
     features, horizon = options["features"], options["horizon"]
     authors = case.schedule == "authors"

@@ -19,15 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
+from rivals import records
+from rivals.analysis import POOL_WORDS, CellName, Table, standard_error
+from rivals.claims import LEVEL, claims
+from rivals.contestants import CONTESTANTS, OURS
+from rivals.laws import LAWS
+from rivals.plan import SEEDS, Plan, code
+from rivals.problems import PROBLEMS
+from rivals.records import Run, key_of, title_of
 from tables import table
-from tailproof.experiments.arena import records
-from tailproof.experiments.arena.analysis import POOL_WORDS, CellName, Table, standard_error
-from tailproof.experiments.arena.claims import LEVEL, claims
-from tailproof.experiments.arena.contestants import CONTESTANTS, OURS
-from tailproof.experiments.arena.laws import LAWS
-from tailproof.experiments.arena.plan import SEEDS, Plan, code
-from tailproof.experiments.arena.problems import PROBLEMS
-from tailproof.experiments.arena.records import Run, key_of, title_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, RUNS = DOCS / "arena.md", DOCS / "arena-runs.csv"

@@ -1,7 +1,7 @@
 """BoTorch's LogNEI with nothing but BoTorch's own code, to take its time.
 
 The arena's BoTorch players get likelihoods and acquisition functions in closed form
-(`tailproof.experiments.arena.botorch_posterior`), which says how well BoTorch does, not how fast.
+(`rivals.botorch_posterior`), which says how well BoTorch does, not how fast.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from tailproof.experiments.arena.botorch_player import REFIT_GROWTH, REFIT_STEP
-from tailproof.experiments.arena.domains import Array, Domain, Params
-from tailproof.experiments.arena.peers import load
+from rivals.botorch_player import REFIT_GROWTH, REFIT_STEP
+from rivals.domains import Array, Domain, Params
+from rivals.peers import load
 
-# Less than its tutorials have, in its favour.
+# Less than its tutorials have, in its favor.
 RESTARTS, RAW_SAMPLES, ITERATIONS, SAMPLES = 2, 128, 50, 64
 
 

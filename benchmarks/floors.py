@@ -8,7 +8,7 @@ itself, since LAPACK's time depends on how their eigenvalues lie. Two floors are
     lapack   V's symmetric eigendecomposition comes from dsyevd, the way LAPACK offers
     update   it is carried on by rank one, for the price of its one r x r product alone
 
-Notation as in `tailproof.direction_posterior`: A (n, r) coordinates, W (u, r) directions,
+Notation as in `tailproof.bandits.posterior.features`: A (n, r) coordinates, W (u, r) directions,
 V = A^T N A + ridge = Q^T L Q of size r.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.bandits.optimizer import ArmOptimizer
 
 Array = NDArray[np.float64]
 Call = Callable[[], object]
@@ -201,7 +201,7 @@ def observe(optimizer: ArmOptimizer, step: Callable[[], None], rounds: int) -> O
     """Play `rounds` rounds with `step` and return what was met on the way."""
     posterior: Any = optimizer._posterior
     n, none = len(optimizer.space), np.empty((0, 0))
-    if optimizer.recipe.policy in ("gp_ucb", "tgp_ucb"):
+    if optimizer.config.policy in ("gp_ucb", "tgp_ucb"):
         rank = posterior._coordinates.shape[1]
         return Observed(Sizes(n, rank, dense=posterior._dense), none, none)
     nystrom = hasattr(posterior, "dictionary")
@@ -238,7 +238,7 @@ def _inner(optimizer: ArmOptimizer) -> Any:
 def _inner_matrix(optimizer: ArmOptimizer) -> Array:
     a = _inner(optimizer).embedding.coordinates
     counts = np.bincount(optimizer.history.indices, minlength=len(a))
-    return (a.T * counts) @ a + optimizer.recipe.options["ridge"] * np.eye(a.shape[1])
+    return (a.T * counts) @ a + optimizer.config.options["ridge"] * np.eye(a.shape[1])
 
 
 def _direction_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
@@ -249,7 +249,7 @@ def _direction_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
     directions = 0 if identity else len(w)
     dictionary = len(getattr(posterior, "dictionary", ()))
     estimator = inner._estimator
-    if optimizer.recipe.policy == "moma_gp_ucb":
+    if optimizer.config.policy == "moma_gp_ucb":
         return directions, 0, estimator.groups(posterior), dictionary
     level = optimizer._schedule.truncation(len(optimizer), posterior.directions)
     bites = np.sqrt(np.maximum(inner.leverage, 0.0)) * estimator._largest > level

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import tailproof as tp
-from tailproof.experiments.arena.laws import LAWS
-from tailproof.experiments.arena.match import Match
-from tailproof.experiments.arena.problems import FAMILIES, PROBLEMS, cell
-from tailproof.experiments.arena.trap import NAME as TRAP
+from rivals.laws import LAWS
+from rivals.match import Match
+from rivals.problems import FAMILIES, PROBLEMS, cell
+from rivals.trap import NAME as TRAP
 from tailproof.experiments.trial import single_threaded
 
 

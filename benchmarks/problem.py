@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tailproof as tp
-from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.kernels import Kernel
-from tailproof.spans import kernel_coordinates
 
 Array = NDArray[np.float64]
 

@@ -38,7 +38,7 @@ from against_literal import WARM, compare
 from floors import Call, Floor, Observed, direction_floor, observe, ridge_floor
 from problem import Case, Payoffs, all_cases, play, snapshots
 from tables import markdown
-from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.bandits.optimizer import ArmOptimizer
 
 SECTIONS = ("marks", "literal", "scale")
 FLOORS = ("lapack", "update")

@@ -24,12 +24,12 @@ import numpy as np
 
 import tailproof as tp
 from botorch_loop import BotorchLoop
+from rivals import optuna_player, peers
+from rivals.contestants import CONTESTANTS, OURS
+from rivals.domains import Params
+from rivals.problems import Cell, cell
 from rounds import machine, note
 from tables import table
-from tailproof.experiments.arena import optuna_player, peers
-from tailproof.experiments.arena.contestants import CONTESTANTS, OURS
-from tailproof.experiments.arena.domains import Params
-from tailproof.experiments.arena.problems import Cell, cell
 from tailproof.experiments.trial import single_threaded
 
 LAW = "t3"

@@ -234,7 +234,13 @@ def median_pair(instance):
     kernel = tp.SquaredExponential(0.6)
     features = tp.QuadratureFourier({1: 17, 2: 8, 3: 5}[i.d], folded=False)
     opt = tp.moma_gp_ucb(
-        i.space, kernel, features=features, schedule=tp.Own(1.5), groups=8, ridge=i.ridge, seed=0
+        i.space,
+        kernel,
+        features=features,
+        schedule=tp.CustomSchedule(1.5),
+        groups=8,
+        ridge=i.ridge,
+        seed=0,
     )
     reference = literal.LiteralMedianOfMeans(
         Phi=features.features(kernel, i.arms),

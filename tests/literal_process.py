@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tailproof._engine.correlation import MATERN
+from tailproof._compiled.correlation import MATERN
 
 
 def correlation(layout, lengthscales, x, y):

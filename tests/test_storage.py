@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tailproof as tp
-from tailproof.posterior import REFRESH
-from test_asktell import ANY_KERNEL, LABELS, assert_same, build, every_setup, rounds
+from policy_setups import ANY_KERNEL, LABELS, assert_same, build, every_setup, rounds
+from tailproof.bandits.posterior.ridge import REFRESH
 
 pytestmark = pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
 
@@ -110,7 +110,7 @@ def test_kernels(kernel, tmp_path):
     arms = np.random.default_rng(0).uniform(size=(7, 2))
     opt = build("tgp_ucb theory", tp.Finite(arms), kernel)
     opt.tell_index(*rounds(20, arms=7))
-    assert reload(opt, tmp_path).recipe.kernel == kernel
+    assert reload(opt, tmp_path).config.kernel == kernel
     assert_continues(opt, tmp_path)
 
 
@@ -118,7 +118,7 @@ def test_several_kernel_matrices_in_one_kernel(tmp_path):
     kernel = 0.5 * tp.Precomputed(GRAM) + tp.Precomputed(np.eye(4)) * tp.Precomputed(GRAM**2)
     opt = build("ata_gp_ucb theory nystrom", tp.Finite(LABELS), kernel)
     opt.tell_index(*rounds(20, arms=4))
-    assert reload(opt, tmp_path).recipe.kernel == kernel
+    assert reload(opt, tmp_path).config.kernel == kernel
     assert_continues(opt, tmp_path)
 
 
@@ -133,8 +133,8 @@ def test_generators(bits, features, tmp_path):
 
 
 SCHEDULES = {
-    "own numbers": ("gp_ucb theory", {"schedule": tp.Own(2.0)}),
-    "own levels": ("ata_gp_ucb theory qff", {"schedule": tp.Own(2, levels=1.5)}),
+    "own numbers": ("gp_ucb theory", {"schedule": tp.CustomSchedule(2.0)}),
+    "own levels": ("ata_gp_ucb theory qff", {"schedule": tp.CustomSchedule(2, levels=1.5)}),
     "whole numbers": ("tgp_ucb theory", {"norm_bound": 2, "ridge": 1, "failure_probability": 1}),
     "numpy numbers": ("tgp_ucb theory", {"norm_bound": np.float64(2.0), "ridge": np.float32(0.5)}),
     "numpy integer horizon": ("ata_gp_ucb theory exact", {"horizon": np.int64(50)}),
@@ -142,7 +142,7 @@ SCHEDULES = {
     "numpy nodes": ("ata_gp_ucb theory", {"features": tp.QuadratureFourier(np.int64(32))}),
     "numpy frequencies": ("ata_gp_ucb theory", {"features": tp.RandomFourier(np.int32(9))}),
     "numpy oversampling": ("ata_gp_ucb theory", {"features": tp.Nystrom(oversampling=np.int64(3))}),
-    "numpy width": ("gp_ucb theory", {"schedule": tp.Own(np.float32(2.0))}),
+    "numpy width": ("gp_ucb theory", {"schedule": tp.CustomSchedule(np.float32(2.0))}),
     "groups": ("moma_gp_ucb heuristic exact", {"groups": np.int64(3)}),
     "variance": ("ata_gp_ucb theory qff", {"variance": "ii", "width_multiplier": 0.1}),
 }
@@ -184,9 +184,11 @@ class MyKernel:
 
 
 UNSAVABLE = {
-    "schedule": lambda: build("gp_ucb theory", schedule=tp.Own(lambda t: 1.0)),
-    "widths": lambda: build("tgp_ucb theory", schedule=tp.Own(np.log)),
-    "levels": lambda: build("tgp_ucb theory", schedule=tp.Own(1.0, levels=lambda t: t**0.25)),
+    "schedule": lambda: build("gp_ucb theory", schedule=tp.CustomSchedule(lambda t: 1.0)),
+    "widths": lambda: build("tgp_ucb theory", schedule=tp.CustomSchedule(np.log)),
+    "levels": lambda: build(
+        "tgp_ucb theory", schedule=tp.CustomSchedule(1.0, levels=lambda t: t**0.25)
+    ),
     "kernel": lambda: build("tgp_ucb theory", kernel=MyKernel()),
 }
 
@@ -250,12 +252,12 @@ def test_files_hold_plain_arrays_and_no_pickled_objects(setup, tmp_path):
 
 def test_the_text_is_json_that_others_read(tmp_path):
     # It has no infinity, which is what Own's levels are by default.
-    opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.Own(2.0), seed=0)
+    opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.CustomSchedule(2.0), seed=0)
     opt.save(tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
         json.loads(str(file["text"]), parse_constant=pytest.fail)
     again = tp.load(tmp_path / "run.npz")
-    assert again.recipe.options["schedule"] == opt.recipe.options["schedule"]
+    assert again.config.options["schedule"] == opt.config.options["schedule"]
 
 
 def good(folder):
@@ -314,7 +316,7 @@ TEXTS = {
     "unknown generator": {"start": {"bit_generator": "default_rng"}},
     "unknown option": {"options": {"x": 1}},
     "pending nowhere": {"pending": [77]},
-    "other space": {"labelled": True},
+    "other space": {"labeled": True},
 }
 
 

@@ -1,35 +1,75 @@
-"""tailproof: the choice with the best mean payoff, when single payoffs are heavy-tailed."""
+"""tailproof: find the choice with the best mean payoff when single payoffs are heavy-tailed.
 
-from tailproof.arm_optimizer import ArmOptimizer, Prediction, Recommendation
-from tailproof.features import Exact, Nystrom, QuadratureFourier, RandomFourier
-from tailproof.guarantees import Guarantee, TheoryWarning
-from tailproof.kernels import (
-    Linear,
-    Matern,
-    Precomputed,
-    Product,
-    Scaled,
-    SquaredExponential,
-    Sum,
-)
-from tailproof.loop import Result, maximize, minimize
-from tailproof.optimizer import Optimizer
-from tailproof.options import Options
-from tailproof.parameters import Choice, Fixed, Float, Int
-from tailproof.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
-from tailproof.schedules import MomentBound, Own, SubGaussian
-from tailproof.search_space import Configurations, Space
-from tailproof.spaces import Finite
-from tailproof.storage import load
-from tailproof.trials import Estimate, Recommended, Trial
+Public names load the module that defines them when they are first used, so that importing the
+package is quick and the practical optimizer never loads numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailproof.bandits.arms import Finite
+    from tailproof.bandits.features import Exact, Nystrom, QuadratureFourier, RandomFourier
+    from tailproof.bandits.guarantees import Guarantee, TheoryWarning
+    from tailproof.bandits.optimizer import ArmOptimizer
+    from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
+    from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
+    from tailproof.kernels import (
+        Linear,
+        Matern,
+        Precomputed,
+        Product,
+        Scaled,
+        SquaredExponential,
+        Sum,
+    )
+    from tailproof.search.loop import Result, maximize, minimize
+    from tailproof.search.optimizer import Optimizer
+    from tailproof.search.options import Options
+    from tailproof.search.space.configurations import Configurations
+    from tailproof.search.space.parameters import Choice, Float, Int
+    from tailproof.search.space.space import Space
+    from tailproof.search.space.values import Fixed
+    from tailproof.search.trials import Trial
+    from tailproof.storage import load
 
 __version__ = "0.2.0"
+
+_MODULES = {
+    "bandits.arms": ("Finite",),
+    "bandits.features": ("Exact", "Nystrom", "QuadratureFourier", "RandomFourier"),
+    "bandits.guarantees": ("Guarantee", "TheoryWarning"),
+    "bandits.optimizer": ("ArmOptimizer",),
+    "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "tgp_ucb"),
+    "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
+    "kernels": (
+        "Linear",
+        "Matern",
+        "Precomputed",
+        "Product",
+        "Scaled",
+        "SquaredExponential",
+        "Sum",
+    ),
+    "search.loop": ("Result", "maximize", "minimize"),
+    "search.optimizer": ("Optimizer",),
+    "search.options": ("Options",),
+    "search.space.configurations": ("Configurations",),
+    "search.space.parameters": ("Choice", "Float", "Int"),
+    "search.space.space": ("Space",),
+    "search.space.values": ("Fixed",),
+    "search.trials": ("Trial",),
+    "storage": ("load",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "ArmOptimizer",
     "Choice",
     "Configurations",
-    "Estimate",
+    "CustomSchedule",
     "Exact",
     "Finite",
     "Fixed",
@@ -42,14 +82,10 @@ __all__ = [
     "Nystrom",
     "Optimizer",
     "Options",
-    "Own",
     "Precomputed",
-    "Prediction",
     "Product",
     "QuadratureFourier",
     "RandomFourier",
-    "Recommendation",
-    "Recommended",
     "Result",
     "Scaled",
     "Space",
@@ -66,3 +102,15 @@ __all__ = [
     "moma_gp_ucb",
     "tgp_ucb",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tailproof' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"tailproof.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tailproof import __version__
 from tailproof.experiments import reproduce
-from tailproof.experiments.arena import cli as arena
 from tailproof.tails import cli as diagnose
 from tailproof.theory import cli as bounds
 from tailproof.tune import cli as tune
@@ -34,7 +33,6 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
     tune.add_parser(commands)
     reproduce.add_parser(commands)
-    arena.add_parser(commands)
     diagnose.add_parser(commands)
     bounds.add_parser(commands)
     return result

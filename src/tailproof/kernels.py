@@ -1,4 +1,4 @@
-"""Covariance kernels k(x, x') on points of R^d, and a precomputed one on labelled arms.
+"""Covariance kernels k(x, x') on points of R^d, and a precomputed one on labeled arms.
 
 Every kernel is a frozen description with two methods. `X` is (n, d), `Y` is (m, d), float64::
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, kve
 
-from tailproof import _checks
+from tailproof._util import checks
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Kernel(Protocol):
 
 
 class _Arithmetic:
-    """Operators shared by all kernels; no state and no other behaviour."""
+    """Operators shared by all kernels; no state and no other behavior."""
 
     def __add__(self: Kernel, other: Kernel) -> Sum:
         return Sum(self, other)
@@ -56,11 +56,11 @@ class _Arithmetic:
 
 def _lengthscale(value: float | Sequence[float]) -> float | tuple[float, ...]:
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes):
-        return _checks.positive("lengthscale", value)
+        return checks.positive("lengthscale", value)
     if len(value) == 0:
         raise ValueError("`lengthscale` must hold at least one number, but got an empty sequence.")
-    scales = _checks.finite_array("lengthscale", value, ndim=1)
-    return tuple(_checks.positive("lengthscale", one) for one in scales.tolist())
+    scales = checks.finite_array("lengthscale", value, ndim=1)
+    return tuple(checks.positive("lengthscale", one) for one in scales.tolist())
 
 
 def scaled_inputs(X: Array, lengthscale: float | tuple[float, ...]) -> Array:
@@ -134,7 +134,7 @@ class Matern(_Arithmetic):
     lengthscale: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nu", _checks.positive("nu", self.nu))
+        object.__setattr__(self, "nu", checks.positive("nu", self.nu))
         object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def matrix(self, X: Array, Y: Array) -> Array:
@@ -211,7 +211,7 @@ class Linear(_Arithmetic):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", _checks.positive("variance", self.variance))
+        object.__setattr__(self, "variance", checks.positive("variance", self.variance))
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
@@ -224,7 +224,7 @@ class Linear(_Arithmetic):
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(_Arithmetic):
-    """A kernel matrix over labelled arms: entry (i, j) is k(arm i, arm j).
+    """A kernel matrix over labeled arms: entry (i, j) is k(arm i, arm j).
 
     Points are arm numbers 0 .. n-1 in a column, as `Finite(labels)` supplies them.
 
@@ -245,7 +245,7 @@ class Precomputed(_Arithmetic):
     gram: Array
 
     def __post_init__(self) -> None:
-        gram = _checks.finite_array("gram", self.gram, ndim=2)
+        gram = checks.finite_array("gram", self.gram, ndim=2)
         if gram.shape[0] != gram.shape[1] or gram.shape[0] == 0:
             raise ValueError(f"`gram` must be square and not empty, but got shape {gram.shape}.")
         scale = float(np.abs(gram).max())
@@ -295,7 +295,7 @@ class Precomputed(_Arithmetic):
 
 
 def _kernel(name: str, value: object) -> None:
-    _checks.instance(name, value, Kernel, "a kernel such as SquaredExponential(0.2)")
+    checks.instance(name, value, Kernel, "a kernel such as SquaredExponential(0.2)")
 
 
 @dataclass(frozen=True)
@@ -368,7 +368,7 @@ class Scaled(_Arithmetic):
 
     def __post_init__(self) -> None:
         _kernel("base", self.base)
-        object.__setattr__(self, "factor", _checks.positive("factor", self.factor))
+        object.__setattr__(self, "factor", checks.positive("factor", self.factor))
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""

@@ -1,6 +1,6 @@
 """Save and load optimizers as one npz file: plain arrays and one JSON text, never code.
 
-The text holds the recipe (policy and its parts by name), the state of the random generator and
+The text holds the config (policy and its parts by name), the state of the random generator and
 the pending arms; arrays hold the arms, kernel matrices, the history and the posterior's state.
 """
 
@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof import features, kernels, policies, schedules, taming
-from tailproof.arm_optimizer import ArmOptimizer
-from tailproof.optimizer import Optimizer, optimizer_from_state
-from tailproof.options import Options
-from tailproof.spaces import Finite
+from tailproof import kernels
+from tailproof.bandits import features, policies, schedules
+from tailproof.bandits.arms import Finite
+from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.search.model import noise as taming
+from tailproof.search.optimizer import Optimizer, optimizer_from_state
+from tailproof.search.options import Options
 
 ARMS, SEARCH = "tailproof-arms", "tailproof-search"
 VERSION = 1
@@ -51,7 +53,7 @@ _PARTS: dict[str, type] = {
         schedules.AuthorsTGP,
         schedules.AuthorsATA,
         schedules.SubGaussian,
-        schedules.Own,
+        schedules.CustomSchedule,
         Options,
         taming.Window,
         taming.Untamed,
@@ -98,19 +100,19 @@ def _describe_search(optimizer: Any, arrays: dict[str, NDArray[Any]]) -> dict[st
 
 def _describe_arms(optimizer: Any, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the text for a policy on arms, and put what is large into `arrays`."""
-    recipe = optimizer.recipe
+    config = optimizer.config
     text = {
         "format": ARMS,
-        "policy": recipe.policy,
-        "kernel": _encode("kernel", recipe.kernel, arrays),
-        "options": {name: _encode(name, value, arrays) for name, value in recipe.options.items()},
-        "labelled": recipe.space.labels is not None,
+        "policy": config.policy,
+        "kernel": _encode("kernel", config.kernel, arrays),
+        "options": {name: _encode(name, value, arrays) for name, value in config.options.items()},
+        "labeled": config.space.labels is not None,
         "start": _encode_random(optimizer._start),
         "random": _encode_random(optimizer._rng.bit_generator.state),
         "pending": optimizer.pending.tolist(),
     }
-    labels = recipe.space.labels
-    arrays["arms"] = recipe.space.inputs if labels is None else np.array(labels)
+    labels = config.space.labels
+    arrays["arms"] = config.space.inputs if labels is None else np.array(labels)
     history = optimizer.history
     arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
     for name, array in optimizer._posterior.state().items():
@@ -124,7 +126,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Examples
     --------
     >>> import tempfile, pathlib, tailproof as tp
-    >>> opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.Own(2.0), seed=0)
+    >>> opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.CustomSchedule(2.0), seed=0)
     >>> opt.tell([1.0], 3.0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     opt.save(pathlib.Path(folder, "run.npz"))
@@ -177,8 +179,8 @@ def _rebuild(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer | Optim
 
 def _rebuild_arms(text: Any, arrays: dict[str, NDArray[Any]]) -> ArmOptimizer:
     arms = arrays["arms"]
-    space = Finite(arms.tolist() if text["labelled"] else arms)
-    if (space.labels is not None) != text["labelled"]:
+    space = Finite(arms.tolist() if text["labeled"] else arms)
+    if (space.labels is not None) != text["labeled"]:
         raise ValueError("its arms are not what its text says.")
     optimizer = _POLICIES[text["policy"]](
         space=space,

@@ -1,7 +1,5 @@
-import importlib
 import os
 import pathlib
-import sys
 
 import pytest
 
@@ -9,7 +7,6 @@ from tailproof.cli import main
 from tailproof.experiments.panels import synthetic_panels
 from tailproof.experiments.plan import Size, make_plan
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
 BESIDE = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
 
 POLICIES = ("tgp", "qff", "nystrom", "qff-folded", "gp", "gp-truncated")
@@ -44,12 +41,3 @@ def undisturbed(tmp_path_factory, command):
     out = tmp_path_factory.mktemp("undisturbed") / "out"
     assert main([*command, "--workers", "1", "--out", str(out)]) == 0
     return out
-
-
-@pytest.fixture
-def benchmark_module(monkeypatch):
-    """Import a benchmark by name; it and those beside it are forgotten afterwards."""
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    yield importlib.import_module
-    for path in BENCHMARKS.glob("*.py"):
-        sys.modules.pop(path.stem, None)

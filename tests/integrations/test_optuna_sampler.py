@@ -32,7 +32,7 @@ from tailproof.integrations.optuna import (  # noqa: E402
 # What a suggestion depends on.
 
 
-def test_minimising_and_maximising_are_mirror_images():
+def test_minimizing_and_maximizing_are_mirror_images():
     down, up = a_study(), a_study(direction="maximize")
     down.optimize(bowl, n_trials=12)
     up.optimize(lambda trial: -bowl(trial), n_trials=12)
@@ -45,7 +45,7 @@ def test_minimising_and_maximising_are_mirror_images():
 def test_a_suggestion_is_what_the_optimizer_proposes():
     study = bowl_study(12)
     optimizer = Optimizer(
-        Space(x=Float(0.0, 1.0), y=Float(0.0, 1.0)), seed=0, minimise=True, options=EARLY
+        Space(x=Float(0.0, 1.0), y=Float(0.0, 1.0)), seed=0, minimize=True, options=EARLY
     )
     for trial in study.trials:
         if trial.number > 0:  # the first has no space yet

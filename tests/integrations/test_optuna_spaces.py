@@ -16,7 +16,7 @@ from optuna.distributions import (  # noqa: E402
 from optuna.trial import TrialState  # noqa: E402
 
 from optuna_studies import a_sampler, a_study, bowl, bowl_study  # noqa: E402
-from tailproof.integrations._optuna_space import Translation, modelled  # noqa: E402
+from tailproof.integrations._optuna_space import Translation, modeled  # noqa: E402
 from tailproof.integrations.optuna import recommend  # noqa: E402
 
 
@@ -138,7 +138,7 @@ def test_whatever_optuna_draws_in_steps_is_learnt_from(low, step, count, seed):
         warnings.simplefilter("ignore", UserWarning)  # the range is not divisible by the step
         one = FloatDistribution(low, low + count * step, step=step)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    assume(list(modelled({"a": one})))
+    assume(list(modeled({"a": one})))
     value = study.ask({"a": one}).params["a"]
     there = Translation({"a": one})
     assert there.inward({"a": value}) == {"a": value}

@@ -8,7 +8,7 @@ from tailproof.environments._tables import DataFileError
 from tailproof.environments.arms import ArmEnvironment, SyntheticArms
 from tailproof.environments.data import (
     DataArms,
-    covariance_of_standardised,
+    covariance_of_standardized,
     load_claims,
     load_latency,
     load_light,
@@ -49,7 +49,7 @@ __all__ = [
     "SymmetricPareto",
     "SyntheticArms",
     "TwoPoint",
-    "covariance_of_standardised",
+    "covariance_of_standardized",
     "load_claims",
     "load_latency",
     "load_light",

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
+from tailproof._util import checks
 
 Array = NDArray[np.float64]
 
@@ -27,18 +27,18 @@ class PayoffLaw(Protocol):
 
 def mean_values(f_values: ArrayLike) -> Array:
     """Return the means as a new (n,) array, every entry finite."""
-    return _checks.finite_array("f_values", f_values, ndim=1)
+    return checks.finite_array("f_values", f_values, ndim=1)
 
 
 def shifts(f: ArrayLike) -> Array:
     """Return `f` as finite float64 of any shape."""
     values = np.asarray(f, dtype=np.float64)
-    return _checks.finite_array("f", values, ndim=values.ndim)
+    return checks.finite_array("f", values, ndim=values.ndim)
 
 
 def moment_order(alpha: float) -> float:
     """Return p = 1 + alpha in (1, 2]."""
-    return 1.0 + _checks.in_unit_interval("alpha", alpha, closed_above=True)
+    return 1.0 + checks.in_unit_interval("alpha", alpha, closed_above=True)
 
 
 def generator(rng: Any) -> np.random.Generator:
@@ -50,7 +50,7 @@ def generator(rng: Any) -> np.random.Generator:
 
 def above_one(name: str, value: Any) -> float:
     """Return `value` as a finite float above one: below it the law has no mean."""
-    result = _checks.number(name, value)
+    result = checks.number(name, value)
     if result <= 1.0:
         raise ValueError(
             f"`{name} > 1` must hold (else the law has no mean), but got {name}={value!r}."

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments._laws import Array, PayoffLaw, generator
 from tailproof.environments.noise import Spike
 
@@ -71,7 +71,7 @@ class SyntheticArms:
     law: PayoffLaw | Spike
 
     def __post_init__(self) -> None:
-        means = _checks.finite_array("means", self.means, ndim=1)
+        means = checks.finite_array("means", self.means, ndim=1)
         if means.size == 0:
             raise ValueError("`means` must hold at least one arm, but got none.")
         if not isinstance(self.law, PayoffLaw):

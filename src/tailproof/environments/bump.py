@@ -30,7 +30,7 @@ BLOCK = 4_000_000
 
 
 def bump(radius: Array) -> Array:
-    """Return H at distances `radius >= 0` from the centre, any shape."""
+    """Return H at distances `radius >= 0` from the center, any shape."""
     inside = radius < 1.0
     squared = np.where(inside, radius, 0.0) ** 2
     return np.where(inside, np.exp(-1.0 / (1.0 - squared)), 0.0)

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments._laws import Array, generator, moment_order
 from tailproof.environments._tables import Table, read_table
 from tailproof.environments.arms import arm_numbers
@@ -62,7 +62,7 @@ class DataArms:
     left_out: int = 0
 
     def __post_init__(self) -> None:
-        values = _checks.payoffs("values", self.values)
+        values = checks.payoffs("values", self.values)
         counts = np.array(self.counts, dtype=np.intp)
         if counts.ndim != 1 or counts.size == 0 or counts.min() < 1 or counts.sum() != values.size:
             raise ValueError(
@@ -74,9 +74,9 @@ class DataArms:
             raise ValueError(
                 f"`labels` must be one an arm, but got {len(self.labels)} for {n} arms."
             )
-        gram = None if self.gram is None else _checks.finite_array("gram", self.gram, ndim=2)
+        gram = None if self.gram is None else checks.finite_array("gram", self.gram, ndim=2)
         places = self.coordinates
-        places = None if places is None else _checks.finite_array("coordinates", places, ndim=2)
+        places = None if places is None else checks.finite_array("coordinates", places, ndim=2)
         if gram is not None and gram.shape != (n, n):
             raise ValueError(f"`gram` must have shape {(n, n)}, but got {gram.shape}.")
         if places is not None and len(places) != n:
@@ -131,18 +131,18 @@ class DataArms:
         return self.values[self._starts[arms] + rows]
 
 
-def covariance_of_standardised(table: ArrayLike) -> Array:
-    """Return the covariance of a table's standardised columns, both with ddof 1.
+def covariance_of_standardized(table: ArrayLike) -> Array:
+    """Return the covariance of a table's standardized columns, both with ddof 1.
 
     The paper's data-driven kernel: `table` is (rows, n), the result (n, n) with unit diagonal.
 
     Examples
     --------
-    >>> covariance_of_standardised([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]])
+    >>> covariance_of_standardized([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]])
     array([[ 1. , -0.5],
            [-0.5,  1. ]])
     """
-    values = _checks.finite_array("table", table, ndim=2)
+    values = checks.finite_array("table", table, ndim=2)
     if len(values) < 2 or values.shape[1] == 0:
         raise ValueError(
             f"`table` must have two rows and one column, but got shape {values.shape}."
@@ -165,7 +165,7 @@ def _gram(table: Table, names: Sequence[str], values: Array) -> Array:
     ]
     if constant:
         table.fail(f"the same value in every row of column {constant[0]!r}")
-    return covariance_of_standardised(values)
+    return covariance_of_standardized(values)
 
 
 def unit_cube(points: Array) -> Array:
@@ -192,7 +192,7 @@ def load_stocks(directory: Directory) -> DataArms:
 
     Reads a first column `Date` (its text is not interpreted) and one column of prices a ticker.
     An arm is a ticker; its payoff the price, in USD, on a day drawn uniformly. `gram` is the
-    covariance of the standardised prices.
+    covariance of the standardized prices.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def load_light(directory: Directory) -> DataArms:
     light_train.csv and light_test.csv have one column of readings for each sensor, under the
     same names in the same order; light_coords.csv has the columns `sensor`, `x`, `y` and a row
     for each sensor. An arm is a sensor; payoffs and f come from the test readings (raw counts),
-    `gram` is the covariance of the standardised train readings, and `coordinates` are the
+    `gram` is the covariance of the standardized train readings, and `coordinates` are the
     positions, each axis scaled to [0, 1] on its own.
 
     Examples
@@ -268,7 +268,7 @@ def load_latency(directory: Directory) -> DataArms:
     r"""Load the latency environment from `directory`/latency.csv.
 
     Reads one column of round-trip seconds for each destination, one row for each time slice. An
-    arm is a destination; its payoff is minus the seconds, because we maximise. Missing cells
+    arm is a destination; its payoff is minus the seconds, because we maximize. Missing cells
     (empty, NA or NaN) are left out of their arm and counted in `left_out`; an arm without any
     record is an error. No `gram`: the paper has no kernel for these arms.
 
@@ -309,7 +309,7 @@ def load_claims(
 
     Reads the columns `average` (EUR a claim, not negative) and, by="ageph", the policyholder's
     age in years, or, by="postcode", `postcode` with its `long` and `lat`. An arm is an age or a
-    postcode; its payoff is minus `average`, because we maximise: the best arm has the cheapest
+    postcode; its payoff is minus `average`, because we maximize: the best arm has the cheapest
     claims. Every row counts once, whatever its number of claims.
 
     Parameters
@@ -332,8 +332,8 @@ def load_claims(
     >>> arms.labels, arms.means, arms.left_out
     (('40',), array([-200.]), 1)
     """
-    _checks.choice("by", by, ("ageph", "postcode"))
-    least = _checks.integer("min_count", min_count, low=1)
+    checks.choice("by", by, ("ageph", "postcode"))
+    least = checks.integer("min_count", min_count, low=1)
     places = ("ageph",) if by == "ageph" else ("long", "lat")
     wanted = ("average", *dict.fromkeys((by, *places)))
     table = read_table(directory, "claims.csv", f"the columns {', '.join(map(repr, wanted))}")

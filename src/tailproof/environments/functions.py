@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments._laws import Array, generator
 from tailproof.kernels import Kernel
 
@@ -55,8 +55,8 @@ class RKHSFunction:
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"`kernel` must be a kernel, but got kernel={self.kernel!r}.")
-        support = _checks.finite_array("support", self.support, ndim=2)
-        coefficients = _checks.finite_array("coefficients", self.coefficients, ndim=1)
+        support = checks.finite_array("support", self.support, ndim=2)
+        coefficients = checks.finite_array("coefficients", self.coefficients, ndim=1)
         if len(support) != len(coefficients) or len(support) == 0:
             raise ValueError(
                 f"`support` and `coefficients` must have the same length above zero, "
@@ -66,11 +66,11 @@ class RKHSFunction:
         coefficients.flags.writeable = False
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "coefficients", coefficients)
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     def __call__(self, points: ArrayLike) -> Array:
         """Return f at `points` (n, d), shape (n,)."""
-        x = _checks.finite_array("points", points, ndim=2)
+        x = checks.finite_array("points", points, ndim=2)
         values: Array = self.scale * (self.kernel.matrix(x, self.support) @ self.coefficients)
         return values
 
@@ -105,7 +105,7 @@ class ShiftedFunction:
     shift: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", _checks.number("shift", self.shift))
+        object.__setattr__(self, "shift", checks.number("shift", self.shift))
 
     def __call__(self, points: ArrayLike) -> Array:
         """Return f at `points` (n, d), shape (n,)."""
@@ -125,7 +125,7 @@ def sample_rkhs_function(
     support: Support = ...,
     terms: int = ...,
     coefficients: tuple[float, float] = ...,
-    normalise: Literal["none", "max_abs"] = ...,
+    normalize: Literal["none", "max_abs"] = ...,
 ) -> RKHSFunction: ...
 
 
@@ -138,7 +138,7 @@ def sample_rkhs_function(
     support: Support = ...,
     terms: int = ...,
     coefficients: tuple[float, float] = ...,
-    normalise: Literal["unit_range"],
+    normalize: Literal["unit_range"],
 ) -> ShiftedFunction: ...
 
 
@@ -150,12 +150,12 @@ def sample_rkhs_function(
     support: Support = "arms",
     terms: int = 100,
     coefficients: tuple[float, float] = (-1.0, 1.0),
-    normalise: Literal["none", "max_abs", "unit_range"] = "none",
+    normalize: Literal["none", "max_abs", "unit_range"] = "none",
 ) -> RKHSFunction | ShiftedFunction:
     """Draw a random function of the kernel's RKHS.
 
     The paper draws 100 support points from the arms, coefficients uniform on [-1, 1] (on [0, 1]
-    for Pareto payoffs), and does not normalise; the authors' runs draw the support from the unit
+    for Pareto payoffs), and does not normalize; the authors' runs draw the support from the unit
     cube and divide by max |f| over the arms.
 
     Parameters
@@ -173,7 +173,7 @@ def sample_rkhs_function(
         Number of support points.
     coefficients
         The ends (low, high) of the coefficients' uniform law.
-    normalise
+    normalize
         "none"; "max_abs": divided by max |f| over the arms; "unit_range": mapped to [0, 1] over
         the arms (panel f), which adds a constant, so a `ShiftedFunction` without a norm comes
         back.
@@ -188,16 +188,16 @@ def sample_rkhs_function(
     >>> from tailproof.kernels import SquaredExponential
     >>> arms = np.linspace(0.01, 1.0, 100)[:, None]
     >>> rng = np.random.default_rng(0)
-    >>> f = sample_rkhs_function(SquaredExponential(0.2), arms, rng, normalise="max_abs")
+    >>> f = sample_rkhs_function(SquaredExponential(0.2), arms, rng, normalize="max_abs")
     >>> round(f.max_abs(arms), 9)
     1.0
     """
-    x = _checks.finite_array("arms", arms, ndim=2)
+    x = checks.finite_array("arms", arms, ndim=2)
     if len(x) == 0:
         raise ValueError("`arms` must hold at least one arm, but got none.")
-    _checks.choice("support", support, ("arms", "cube"))
-    _checks.choice("normalise", normalise, ("none", "max_abs", "unit_range"))
-    rng, terms = generator(rng), _checks.integer("terms", terms, low=1)
+    checks.choice("support", support, ("arms", "cube"))
+    checks.choice("normalize", normalize, ("none", "max_abs", "unit_range"))
+    rng, terms = generator(rng), checks.integer("terms", terms, low=1)
     low, high = _coefficient_range(coefficients)
     points = (
         x[rng.integers(len(x), size=terms)]
@@ -206,10 +206,10 @@ def sample_rkhs_function(
     )
     weights = rng.uniform(low, high, terms)
     raw = RKHSFunction(kernel, points, weights)
-    if normalise == "none":
+    if normalize == "none":
         return raw
     values = raw(x)
-    if normalise == "max_abs":
+    if normalize == "max_abs":
         return RKHSFunction(kernel, points, weights, _inverse(float(np.abs(values).max())))
     scale = _inverse(float(values.max() - values.min()))
     return ShiftedFunction(
@@ -224,7 +224,7 @@ def _coefficient_range(coefficients: Any) -> tuple[float, float]:
         raise ValueError(
             f"`coefficients` must be a pair (low, high), but got coefficients={coefficients!r}."
         ) from error
-    low, high = _checks.number("low", low), _checks.number("high", high)
+    low, high = checks.number("low", low), checks.number("high", high)
     if low >= high:
         raise ValueError(f"`low < high` must hold, but got coefficients={coefficients!r}.")
     return low, high
@@ -233,7 +233,7 @@ def _coefficient_range(coefficients: Any) -> tuple[float, float]:
 def _inverse(size: float) -> float:
     if size <= 0.0:
         raise ValueError(
-            "`normalise` needs a function that is not zero (for 'unit_range': that varies) over "
+            "`normalize` needs a function that is not zero (for 'unit_range': that varies) over "
             "the arms, but got one that is; a single arm has no range."
         )
     return 1.0 / size

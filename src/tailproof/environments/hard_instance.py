@@ -13,7 +13,7 @@ Read with care:
 - The Matern formula prints tau for zeta and leaves c open. With S(u) = a (2 nu / l^2 +
   4 pi^2 |u|^2)^-(nu + d/2) the kernel's spectral density, |g| <= B follows for c = 1 / a.
 - zeta is any number with h < h(0) / 2 outside |x|_inf <= zeta. With the smallest such number
-  neighbours a step w apart share points where both exceed gap, half-way between their peaks, and
+  neighbors a step w apart share points where both exceed gap, half-way between their peaks, and
   the appendix's claim that no gap-optimal point of f_j is gap-optimal for another f_j' fails.
   A zeta of (just over) twice the smallest makes it true, g < gap holding from w / 2 on, and
   leaves every formula as printed.
@@ -32,7 +32,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments import bump
 from tailproof.environments._laws import Array, generator
 from tailproof.environments.payoffs import ROUNDING, TwoPoint
@@ -40,7 +40,7 @@ from tailproof.kernels import Matern, SquaredExponential
 
 StationaryKernel = SquaredExponential | Matern
 
-# Twice the smallest zeta makes neighbours' gap-optimal sets touch; a hair more parts them.
+# Twice the smallest zeta makes neighbors' gap-optimal sets touch; a hair more parts them.
 SEPARATION = 2.001
 
 
@@ -141,7 +141,7 @@ class HardInstance:
     >>> hard = HardInstance(SquaredExponential(0.1), 1, norm_bound=1.0, alpha=1.0, v=1.0, gap=0.01)
     >>> hard.count, hard.norm <= 1.0
     (5, True)
-    >>> f = hard.means(0, hard.centres)
+    >>> f = hard.means(0, hard.centers)
     >>> float(f[0].round(9)), bool(np.all(f[1:] < hard.gap))
     (0.02, True)
     """
@@ -156,8 +156,8 @@ class HardInstance:
 
     def __post_init__(self) -> None:
         _scalar_lengthscale(self.kernel)
-        object.__setattr__(self, "dim", _checks.integer("dim", self.dim, low=1))
-        object.__setattr__(self, "norm_bound", _checks.positive("norm_bound", self.norm_bound))
+        object.__setattr__(self, "dim", checks.integer("dim", self.dim, low=1))
+        object.__setattr__(self, "norm_bound", checks.positive("norm_bound", self.norm_bound))
         law = TwoPoint(self.alpha, self.v, self.gap)
         for name in ("alpha", "v", "gap"):
             object.__setattr__(self, name, getattr(law, name))
@@ -209,11 +209,11 @@ class HardInstance:
         (0.0056, 5)
         """
         _scalar_lengthscale(kernel)
-        dim = _checks.integer("dim", dim, low=1)
-        horizon = _checks.integer("horizon", horizon, low=1)
-        norm_bound = _checks.positive("norm_bound", norm_bound)
-        alpha = _checks.in_unit_interval("alpha", alpha, closed_above=True)
-        v, constant = _checks.positive("v", v), _checks.positive("constant", constant)
+        dim = checks.integer("dim", dim, low=1)
+        horizon = checks.integer("horizon", horizon, low=1)
+        norm_bound = checks.positive("norm_bound", norm_bound)
+        alpha = checks.in_unit_interval("alpha", alpha, closed_above=True)
+        v, constant = checks.positive("v", v), checks.positive("constant", constant)
         zeta = _zeta(dim, separate)
 
         def allowed(gap: float) -> bool:
@@ -258,7 +258,7 @@ class HardInstance:
         return TwoPoint(self.alpha, self.v, self.gap)
 
     @property
-    def centres(self) -> Array:
+    def centers(self) -> Array:
         """The peaks of f_0 .. f_(M-1), (M, d): the middles of the grid's cells."""
         ticks = (np.arange(self.side) + 0.5) / self.side
         grid = np.meshgrid(*[ticks] * self.dim, indexing="ij")
@@ -278,22 +278,22 @@ class HardInstance:
             raise ValueError(
                 f"`0 <= points <= 1` must hold, but got values from {x.min():g} to {x.max():g}."
             )
-        return self.g(x - self._centre(j))
+        return self.g(x - self._center(j))
 
     def sample(self, j: int, points: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff of f_j at each of `points` (n, d), shape (n,)."""
         return self.law.sample(self.means(j, points), generator(rng))
 
     def _points(self, points: ArrayLike) -> Array:
-        x = _checks.finite_array("points", points, ndim=2)
+        x = checks.finite_array("points", points, ndim=2)
         if x.shape[1] != self.dim:
             raise ValueError(
                 f"`points` must have {self.dim} column(s), but got an array of shape {x.shape}."
             )
         return x
 
-    def _centre(self, j: int) -> Array:
-        number = _checks.integer("j", j, low=0)
+    def _center(self, j: int) -> Array:
+        number = checks.integer("j", j, low=0)
         if number >= self.count:
             raise ValueError(f"`0 <= j < {self.count}` must hold, but got j={j!r}.")
         cell = np.unravel_index(number, (self.side,) * self.dim)

@@ -22,7 +22,7 @@ from scipy.integrate import quad
 from scipy.special import beta as beta_function
 from scipy.special import gamma, gammaln, hyp1f1, hyp2f1
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments._laws import (
     Array,
     PayoffLaw,
@@ -62,7 +62,7 @@ class StudentT:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "df", above_one("df", self.df))
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -94,7 +94,7 @@ class Gaussian:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -104,9 +104,9 @@ class Gaussian:
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Return E|y|^(1+alpha), exact for every f (a confluent hypergeometric function)."""
         p = moment_order(alpha)
-        centred = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
+        centered = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
         ratio = shifts(f) / self.scale
-        exact: Array = np.asarray(centred * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio))
+        exact: Array = np.asarray(centered * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio))
         return exact
 
 
@@ -127,7 +127,7 @@ class SymmetricPareto:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", above_one("shape", self.shape))
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -163,18 +163,18 @@ class CentredPareto:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", above_one("shape", self.shape))
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     @property
-    def centre(self) -> float:
-        """The mean of the uncentred law, subtracted from every draw."""
+    def center(self) -> float:
+        """The mean of the uncentered law, subtracted from every draw."""
         return self.scale * self.shape / (self.shape - 1.0)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
         f = mean_values(f_values)
         sizes = self.scale * (1.0 + generator(rng).pareto(self.shape, f.size))
-        return f + (sizes - self.centre)
+        return f + (sizes - self.center)
 
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < shape."""
@@ -182,7 +182,7 @@ class CentredPareto:
         require_moment(p, "shape", a)
         above = beta_function(p + 1.0, a - p)
         below = a ** -(p + 1.0) / (p + 1.0) * hyp2f1(a + 1.0, p + 1.0, p + 2.0, 1.0 / a)
-        moment = a * self.centre**p * (1.0 - 1.0 / a) ** a * float(above + below)
+        moment = a * self.center**p * (1.0 - 1.0 / a) ** a * float(above + below)
         return shifted_moment_bound(p, shifts(f), moment, symmetric=False)
 
 
@@ -191,7 +191,7 @@ class AlphaStable:
     """Stable noise with index `alpha` in (1, 2], skewness `beta` in [-1, 1] and mean zero.
 
     Characteristic function exp(-|scale t|^alpha (1 - i beta sign(t) tan(pi alpha / 2))): in this
-    parametrisation the location is the mean. alpha = 2 is N(0, 2 scale^2); below 2 the moment of
+    parameterization the location is the mean. alpha = 2 is N(0, 2 scale^2); below 2 the moment of
     order p is finite only for p < alpha, and with h = beta tan(pi alpha / 2)
     E|eta|^p = scale^p G(1 - p/alpha) / (G(1-p) cos(pi p / 2))
     (1 + h^2)^(p / (2 alpha)) cos((p / alpha) arctan h), G the gamma function.
@@ -207,14 +207,14 @@ class AlphaStable:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        index, skew = _checks.number("alpha", self.alpha), _checks.number("beta", self.beta)
+        index, skew = checks.number("alpha", self.alpha), checks.number("beta", self.beta)
         if not 1.0 < index <= 2.0:
             raise ValueError(f"`1 < alpha <= 2` must hold, but got alpha={self.alpha!r}.")
         if not -1.0 <= skew <= 1.0:
             raise ValueError(f"`-1 <= beta <= 1` must hold, but got beta={self.beta!r}.")
         object.__setattr__(self, "alpha", index)
         object.__setattr__(self, "beta", skew)
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     def _skew(self) -> float:
         # At alpha = 2 skewness drops out of the law; the tangent is zero but for rounding.
@@ -268,8 +268,8 @@ class CentredLogNormal:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", _checks.positive("sigma", self.sigma))
-        object.__setattr__(self, "scale", _checks.positive("scale", self.scale))
+        object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -327,9 +327,9 @@ class Contamination:
                 f"`base` must be a noise law that does not depend on the arm, "
                 f"but got base={self.base!r}."
             )
-        share = _checks.in_unit_interval("share", self.share, closed_above=False)
+        share = checks.in_unit_interval("share", self.share, closed_above=False)
         object.__setattr__(self, "share", share)
-        object.__setattr__(self, "size", _checks.positive("size", self.size))
+        object.__setattr__(self, "size", checks.positive("size", self.size))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -370,8 +370,8 @@ class Spike:
     size: float = 10.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arm", _checks.integer("arm", self.arm, low=0))
-        object.__setattr__(self, "size", _checks.positive("size", self.size))
+        object.__setattr__(self, "arm", checks.integer("arm", self.arm, low=0))
+        object.__setattr__(self, "size", checks.positive("size", self.size))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
         """Draw one payoff for each mean in `f_values` (n,), the i-th at arm `arms[i]` (n,)."""

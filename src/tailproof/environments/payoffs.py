@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments._laws import (
     Array,
     above_one,
@@ -80,7 +80,7 @@ class MultiplicativeLogNormal:
     sigma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", _checks.positive("sigma", self.sigma))
+        object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -126,8 +126,8 @@ class TwoPoint:
     gap: float
 
     def __post_init__(self) -> None:
-        alpha = _checks.in_unit_interval("alpha", self.alpha, closed_above=True)
-        v, gap = _checks.positive("v", self.v), _checks.positive("gap", self.gap)
+        alpha = checks.in_unit_interval("alpha", self.alpha, closed_above=True)
+        v, gap = checks.positive("v", self.v), checks.positive("gap", self.gap)
         largest = v ** (1.0 / (1.0 + alpha)) / 2.0
         if gap > largest * (1.0 + ROUNDING):
             raise ValueError(

@@ -16,7 +16,7 @@ def load_stand_in_stocks() -> DataArms:
     """Load six stocks' weekly prices, 2018 and 2019: a stand-in, not the paper's 29 stocks.
 
     Reads, without importing it and without any download, the table `px.data.stocks` that the
-    package plotly (MIT licence) carries in its wheel: 105 weeks of GOOG, AAPL, AMZN, FB, NFLX and
+    package plotly (MIT license) carries in its wheel: 105 weeks of GOOG, AAPL, AMZN, FB, NFLX and
     MSFT, each price divided by its first. Arms, f, kernel matrix and payoffs are made as
     `load_stocks` makes them; figures computed from them are not comparable with the paper's.
 

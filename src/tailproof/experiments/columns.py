@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.bandits.features import Exact, FeatureMap, Nystrom, QuadratureFourier
+from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, tgp_ucb
+from tailproof.bandits.schedules import CustomSchedule
 from tailproof.experiments.problems import Problem
-from tailproof.features import Exact, FeatureMap, Nystrom, QuadratureFourier
-from tailproof.policies import ata_gp_ucb, gp_ucb, tgp_ucb
-from tailproof.schedules import Own
 
 RIDGE = 1.0  # lambda
 ACCURACY = 0.1  # epsilon of the Nystrom dictionary
@@ -129,9 +129,9 @@ def build(
     """Return the column's policy, ready to play `problem`."""
     space, kernel = problem.space, problem.kernel
     if column.family == "gp":
-        return gp_ucb(space, kernel, Own(math.log), ridge=RIDGE, seed=seed)
+        return gp_ucb(space, kernel, CustomSchedule(math.log), ridge=RIDGE, seed=seed)
     if column.family == "gp-truncated":
-        schedule = Own(math.log, fourth_root)
+        schedule = CustomSchedule(math.log, fourth_root)
         return tgp_ucb(space, kernel, schedule=schedule, ridge=RIDGE, seed=seed)
     told: dict[str, Any] = {
         "moment": problem.moment,

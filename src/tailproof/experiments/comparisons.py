@@ -143,7 +143,7 @@ def _width(one: PanelPlan, records: Records, column: str, trials: int) -> float:
 
 @dataclass(frozen=True)
 class TruncationFit:
-    """Panel f: the mean band of a column over all randomisations of the noise, against f.
+    """Panel f: the mean band of a column over all randomizations of the noise, against f.
 
     Attributes
     ----------

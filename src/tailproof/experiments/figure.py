@@ -15,11 +15,11 @@ from tailproof.experiments.plan import PanelPlan, Plan
 from tailproof.experiments.plotting import pyplot
 from tailproof.experiments.problems import ARMS
 
-# Distinct in grey and to colour-blind eyes; a further column has its base's colour.
+# Distinct in gray and to color-blind eyes; a further column has its base's color.
 COLOURS = {"tgp": "#0072b2", "qff": "#e69f00", "nystrom": "#b03060", "exact": "#009e73"}
 COLOURS |= {"gp": "#b03060", "gp-truncated": "#0072b2"}
 BARS = 10  # error bars a curve
-READ_OFF = "read off the paper's figure, same colours"
+READ_OFF = "read off the paper's figure, same colors"
 
 
 def paper_figure(plan: Plan, records: Records) -> Any:

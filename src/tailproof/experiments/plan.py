@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tailproof
-from tailproof import __version__, _checks
+from tailproof import __version__
+from tailproof._util import checks
 from tailproof.experiments import columns as c
 from tailproof.experiments.panels import FURTHER_TRIALS, LETTERS, Panel
 from tailproof.experiments.problems import Source
@@ -45,8 +46,8 @@ class Size:
         for name in ("rounds", "trials"):
             value = getattr(self, name)
             if value is not None:
-                _checks.integer(name, value, low=1)
-        _checks.integer("further_trials", self.further_trials, low=1)
+                checks.integer(name, value, low=1)
+        checks.integer("further_trials", self.further_trials, low=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +212,9 @@ def make_plan(
     >>> [task.name for task in plan.tasks()][:3]
     [('a', 'tgp', 0), ('a', 'tgp', 1), ('b', 'tgp', 0)]
     """
-    _checks.integer("seed", seed, low=0)
+    checks.integer("seed", seed, low=0)
     for key in policies or ():
-        _checks.choice("policies", key, tuple(c.COLUMNS))
+        checks.choice("policies", key, tuple(c.COLUMNS))
     plans = []
     for letter in sorted(panels):
         panel, size = panels[letter], sizes.get(letter, Size())

@@ -15,6 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailproof.bandits.arms import Finite
+from tailproof.bandits.schedules import MomentBound
 from tailproof.environments import (
     ArmEnvironment,
     DataArms,
@@ -24,8 +26,6 @@ from tailproof.environments import (
     sample_rkhs_function,
 )
 from tailproof.kernels import Kernel, Precomputed, SquaredExponential
-from tailproof.schedules import MomentBound
-from tailproof.spaces import Finite
 
 Array = NDArray[np.float64]
 Generators = Callable[[str], np.random.Generator]
@@ -90,7 +90,7 @@ class Synthetic:
             support=SUPPORT,
             terms=TERMS,
             coefficients=self.coefficients,
-            normalise="max_abs",
+            normalize="max_abs",
         )(ARMS)
         space, kernel = Finite(ARMS), self.kernel
         return Problem(
@@ -112,7 +112,7 @@ class Synthetic:
             "coefficients": list(self.coefficients),
             "support": SUPPORT,
             "terms": TERMS,
-            "normalise": "f / max |f|",
+            "normalize": "f / max |f|",
             "alpha": self.alpha,
             "v": self.moment.v,
             "B": self.norm_bound,
@@ -160,7 +160,7 @@ class Recorded:
             "data": arms.name,
             "data_sha256": digest.hexdigest(),
             "arms": f"{len(arms.labels)} columns, {arms.values.size} payoffs",
-            "kernel": "covariance of the standardised columns, ddof 1",
+            "kernel": "covariance of the standardized columns, ddof 1",
             "fourier_kernel": None
             if self.lengthscale is None
             else f"squared exponential on the unit square, l^2 = {self.lengthscale**2:.12g}",
@@ -195,7 +195,7 @@ class SteadySpike:
 class Spiked:
     """Panel f: one function scaled to [0, 1], and noise of +-size at one random arm.
 
-    A trial is a randomisation of the noise: its arm, and its sign. With `redrawn` the sign is
+    A trial is a randomization of the noise: its arm, and its sign. With `redrawn` the sign is
     drawn anew in every round instead of once. The paper's sentence allows both readings; the
     overshoot in its picture appears with the sign drawn once.
     """
@@ -212,7 +212,7 @@ class Spiked:
             generators("shared function"),
             support=SUPPORT,
             terms=TERMS,
-            normalise="unit_range",
+            normalize="unit_range",
         )(ARMS)
         rng = generators("spike")
         arm = int(rng.integers(len(ARMS)))
@@ -232,7 +232,7 @@ class Spiked:
             "coefficients": [-1.0, 1.0],
             "support": SUPPORT,
             "terms": TERMS,
-            "normalise": "(f - min f) / (max f - min f), the same f in all trials",
+            "normalize": "(f - min f) / (max f - min f), the same f in all trials",
             "noise": f"+-{self.size:g} at one arm; arm and sign drawn once a trial",
             "regret": "max f - f(x_t)",
         }

@@ -69,7 +69,7 @@ def report(
         *(f'<p class="notice">{escape(notice)}</p>' for notice in notices),
         inline_image(images["figure"], "The six panels with error bars and the paper's points"),
         "<p>Curves are means over trials, bars one standard deviation over trials. In panel f "
-        "mean and band are averages over the randomisations of the noise: its arm and its sign, "
+        "mean and band are averages over the randomizations of the noise: its arm and its sign, "
         "each drawn once.</p>",
         _statements(summary["statements"]),
         _against_paper(summary["panels"]),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
 from tailproof.experiments import figure, panels, results, runner, store
 from tailproof.experiments._optional import need
@@ -38,7 +38,7 @@ def choose(names: Sequence[str], data: Path | None) -> Chosen:
     and neither has d then: left out under "all", an error where named.
     """
     for name in names:
-        _checks.choice("panel", name, (*panels.LETTERS, "all"))
+        checks.choice("panel", name, (*panels.LETTERS, "all"))
     everything = "all" in names
     letters = panels.LETTERS if everything else tuple(dict.fromkeys(names))
     found = {key: one for key, one in panels.synthetic_panels().items() if key in letters}
@@ -135,7 +135,7 @@ def _pool(request: Request) -> tuple[runner.Pool, int, str]:
         return pool, workers, f"{workers} threads of the Dask cluster at {request.scheduler}"
     workers = runner.default_workers()
     if request.workers is not None:
-        workers = _checks.integer("workers", request.workers, low=1)
+        workers = checks.integer("workers", request.workers, low=1)
     return runner.local_pool(workers), workers, f"{workers} worker processes"
 
 

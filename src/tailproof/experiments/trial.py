@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.arm_optimizer import ArmOptimizer
+from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.environments import ArmEnvironment
 from tailproof.experiments._optional import need
 from tailproof.experiments.columns import COLUMNS, build

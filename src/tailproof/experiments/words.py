@@ -65,7 +65,7 @@ def _band_sentence(one: PanelPlan, change: Change, records: Records) -> str:
     inside = "holds" if ours.holds_f else "does not hold"
     return (
         f"{column.title}: {column.change}. The mean over {one.trials_of(column.key)} "
-        f"randomisations is off by at most {ours.error:.3f}, against {theirs.error:.3f} for "
+        f"randomizations is off by at most {ours.error:.3f}, against {theirs.error:.3f} for "
         f"{base.title} over {one.trials_of(base.key)}, and its band {inside} f everywhere."
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from tailproof._checks import LARGEST_PAYOFF
+from tailproof._util.checks import LARGEST_PAYOFF
 from tailproof.integrations._optuna_space import Translation
 
 _ENQUEUED = "fixed_params"  # the attribute with what Optuna's `enqueue_trial` was given

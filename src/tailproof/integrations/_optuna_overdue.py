@@ -10,7 +10,7 @@ from optuna.storages import RetryHeartbeatStaleTrialCallback
 from optuna.study import Study
 from optuna.trial import TrialState
 
-from tailproof import _checks
+from tailproof._util import checks
 
 
 def release_overdue(study: Study, seconds: float) -> list[int]:
@@ -42,7 +42,7 @@ def release_overdue(study: Study, seconds: float) -> list[int]:
     >>> release_overdue(study, seconds=3600.0)
     []
     """
-    limit = datetime.now() - timedelta(seconds=_checks.positive("seconds", seconds))
+    limit = datetime.now() - timedelta(seconds=checks.positive("seconds", seconds))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)
         retry = RetryHeartbeatStaleTrialCallback()

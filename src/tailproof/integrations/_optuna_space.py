@@ -12,8 +12,8 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from tailproof.parameters import Choice, Float, Int, Parameter
-from tailproof.search_space import Space
+from tailproof.search.space.parameters import Choice, Float, Int, Parameter
+from tailproof.search.space.space import Space
 
 Distributions = Mapping[str, BaseDistribution]
 
@@ -91,7 +91,7 @@ class Translation:
         return one.step is None or _is_step(self.space.parameters[name], stored)
 
 
-def modelled(distributions: Distributions) -> dict[str, BaseDistribution]:
+def modeled(distributions: Distributions) -> dict[str, BaseDistribution]:
     """Return those distributions that have more than one value and a place in a `Space`.
 
     Optuna allows ranges that the model cannot resolve, such as integers beyond 2^53.
@@ -99,13 +99,13 @@ def modelled(distributions: Distributions) -> dict[str, BaseDistribution]:
     Examples
     --------
     >>> seed, depth, one = IntDistribution(0, 2**62), IntDistribution(1, 9), IntDistribution(3, 3)
-    >>> list(modelled({"seed": seed, "depth": depth, "one": one}))
+    >>> list(modeled({"seed": seed, "depth": depth, "one": one}))
     ['depth']
     """
-    return {name: one for name, one in distributions.items() if _is_modelled(name, one)}
+    return {name: one for name, one in distributions.items() if _is_modeled(name, one)}
 
 
-def _is_modelled(name: str, one: BaseDistribution) -> bool:
+def _is_modeled(name: str, one: BaseDistribution) -> bool:
     try:
         return not one.single() and _parameter(name, one) is not None
     except ValueError:

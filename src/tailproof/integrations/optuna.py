@@ -23,13 +23,13 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.integrations._optuna_history import History, place, setting_of
 from tailproof.integrations._optuna_overdue import release_overdue
-from tailproof.integrations._optuna_space import Distributions, Translation, modelled
-from tailproof.optimizer import Optimizer
-from tailproof.options import Options
-from tailproof.trials import Recommended
+from tailproof.integrations._optuna_space import Distributions, Translation, modeled
+from tailproof.search.optimizer import Optimizer
+from tailproof.search.options import Options
+from tailproof.search.trials import Recommendation
 
 __all__ = ["TailproofSampler", "recommend", "release_overdue"]
 
@@ -43,7 +43,7 @@ MOST_SILENT = 8  # trials at most whose place is guessed, the latest
 class TailproofSampler(BaseSampler):
     """Sampler for studies whose single payoffs are heavy-tailed: it seeks the best mean.
 
-    One objective, minimised or maximised; float, int, log, step and categorical parameters.
+    One objective, minimized or maximized; float, int, log, step and categorical parameters.
     Parameters that all complete trials have in common, with equal distributions, are chosen
     together by `tailproof.Optimizer`; all others (conditional ones, changing ranges, the first
     trial's) independently and uniformly at random.
@@ -83,7 +83,7 @@ class TailproofSampler(BaseSampler):
     """
 
     def __init__(self, *, seed: int | None = None, options: Options | None = None) -> None:
-        self._seed = _entropy() if seed is None else _checks.integer("seed", seed, low=0)
+        self._seed = _entropy() if seed is None else checks.integer("seed", seed, low=0)
         self._options = options
         self._open()
 
@@ -107,11 +107,11 @@ class TailproofSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Return the parameters that all complete trials have in common and that are modelled."""
+        """Return the parameters that all complete trials have in common and that are modeled."""
         with self._lock:
             known = self._read(study)
             known.fresh_for = trial.number
-            return modelled(known.history.common or {})
+            return modeled(known.history.common or {})
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -126,7 +126,7 @@ class TailproofSampler(BaseSampler):
             if known is None or known.fresh_for != trial.number:
                 known = self._read(study)
             known.fresh_for = None  # the next thread must look again
-            model = known.model(search_space, _minimises(study), self._seed, self._options)
+            model = known.model(search_space, _minimizes(study), self._seed, self._options)
             again = model.translation.read(trial.system_attrs.get(PROPOSAL, {}))
             if again.keys() == search_space.keys():
                 return again  # the trial is run again, after its first worker died
@@ -176,11 +176,11 @@ class _Known:
         self._made_of: tuple[Any, ...] = ()
 
     def model(
-        self, space: Distributions, minimise: bool, seed: int, options: Options | None
+        self, space: Distributions, minimize: bool, seed: int, options: Options | None
     ) -> _Model:
-        made_of = (dict(space), minimise, options, self.history.generation)
+        made_of = (dict(space), minimize, options, self.history.generation)
         if self._model is None or made_of != self._made_of:
-            self._model = _Model(space, minimise, options)
+            self._model = _Model(space, minimize, options)
             self._made_of = made_of
         self._model.optimizer.seed = seed  # another one after `reseed_rng`
         self._model.take(self.history.payoffs)
@@ -190,9 +190,9 @@ class _Known:
 class _Model:
     """An optimizer over one search space, and how many of the history's payoffs it was told."""
 
-    def __init__(self, space: Distributions, minimise: bool, options: Options | None) -> None:
+    def __init__(self, space: Distributions, minimize: bool, options: Options | None) -> None:
         self.translation = Translation(space)
-        self.optimizer = Optimizer(self.translation.space, minimise=minimise, options=options)
+        self.optimizer = Optimizer(self.translation.space, minimize=minimize, options=options)
         self._taken = 0
 
     def take(self, payoffs: list[FrozenTrial]) -> None:
@@ -222,7 +222,7 @@ class _Model:
 
 def recommend(
     study: Study, *, level: float = 0.9, sampler: TailproofSampler | None = None
-) -> Recommended:
+) -> Recommendation:
     """Return the configuration with the best mean payoff, and an interval for that mean.
 
     Works for every study of one objective, whichever sampler made it. `study.best_trial` is the
@@ -240,7 +240,7 @@ def recommend(
 
     Returns
     -------
-    tailproof.Recommended
+    tailproof.Recommendation
         In the study's units and direction. `params` holds the parameters that all complete trials
         have in common; conditional ones are not among them.
 
@@ -259,7 +259,7 @@ def recommend(
     with sampler._lock:
         known = sampler._read(study)
         common = known.history.common or {}
-        space = modelled(common)
+        space = modeled(common)
         if not known.history.payoffs or not space:
             raise ValueError(
                 "`study` must have a complete trial of finite value, and parameters that all "
@@ -267,7 +267,7 @@ def recommend(
                 f"trial(s) and the common parameters {sorted(space)}."
             )
         # Always the same seed: whoever asks gets the same answer.
-        model = known.model(space, _minimises(study), 0, sampler._options)
+        model = known.model(space, _minimizes(study), 0, sampler._options)
         found = model.optimizer.recommend(level=level)
     fixed = {name: _only_value(one) for name, one in common.items() if one.single()}
 
@@ -297,7 +297,7 @@ def _refuse_constraints(history: History) -> None:
         )
 
 
-def _minimises(study: Study) -> bool:
+def _minimizes(study: Study) -> bool:
     return study.directions[0] == StudyDirection.MINIMIZE
 
 

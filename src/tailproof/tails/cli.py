@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.tails.diagnosis import diagnose_file
 from tailproof.tails.picture import draw, figure_class
 from tailproof.tails.series import TRANSFORMS
@@ -67,7 +67,7 @@ def _progress(rows: int) -> None:
 
 
 def _diagnose(args: argparse.Namespace) -> None:
-    _checks.in_unit_interval("level", args.level, closed_above=False)
+    checks.in_unit_interval("level", args.level, closed_above=False)
     if args.out is not None:
         figure_class()  # say now, not after the work, that there is nothing to draw with
         args.out.mkdir(parents=True, exist_ok=True)

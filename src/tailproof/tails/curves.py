@@ -30,7 +30,7 @@ class Curves:
     mean_excess : pairs (threshold, mean excess over it)
         Of the absolute deviations. It rises for heavy tails, is level for exponential ones and
         falls for light ones.
-    quantiles : pairs (Gaussian quantile, (payoff - centre) / scale)
+    quantiles : pairs (Gaussian quantile, (payoff - center) / scale)
         The scale is the interquartile range over that of the Gaussian, 1.349.
     """
 
@@ -100,7 +100,7 @@ def mean_excess(top: Top) -> Pairs:
     return _pairs(z[picked][::-1], over[::-1])
 
 
-def gaussian_quantiles(values: NDArray[np.float64], centre: float) -> Pairs:
+def gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
     """Return sample against Gaussian quantiles at probabilities crowded towards both ends."""
     n = values.size
     half = np.geomspace(0.5 / n, 0.5, _POINTS // 2)
@@ -109,14 +109,14 @@ def gaussian_quantiles(values: NDArray[np.float64], centre: float) -> Pairs:
     scale = float(high - low) / (2.0 * float(norm.ppf(0.75)))
     if scale == 0.0:
         scale = float(values.std()) or 1.0
-    return _pairs(norm.ppf(p), (np.quantile(values, p) - centre) / scale)
+    return _pairs(norm.ppf(p), (np.quantile(values, p) - center) / scale)
 
 
-def curves(values: NDArray[np.float64], centre: float, top: Top) -> Curves:
+def curves(values: NDArray[np.float64], center: float, top: Top) -> Curves:
     """Return all plot data of one series, `top` being its largest absolute deviations."""
     return Curves(
         hill=hill_plot(top),
         reduced_hill=reduced_hill_plot(top),
         mean_excess=mean_excess(top),
-        quantiles=gaussian_quantiles(values, centre),
+        quantiles=gaussian_quantiles(values, center),
     )

@@ -1,7 +1,7 @@
 """Serial dependence, by ranks: every interval of the diagnosis assumes independent payoffs.
 
 The lag-1 autocorrelation of the ranks is not moved by single large payoffs, as that of the payoffs
-is. It is taken of the payoffs (trends, cycles) and of their distances from the centre (clusters of
+is. It is taken of the payoffs (trends, cycles) and of their distances from the center (clusters of
 large deviations, as in the returns of stocks); the larger of the two, r, gives the design effect
 
     (1 + r) / (1 - r),
@@ -32,7 +32,7 @@ class Dependence:
     autocorrelation : float
         Lag-1 autocorrelation of the ranks of the payoffs.
     autocorrelation_of_size : float
-        The same of their absolute deviations from the centre.
+        The same of their absolute deviations from the center.
     p_value : float
         Of the hypothesis that both are zero (two-sided, Bonferroni over the two).
     across : float
@@ -78,7 +78,7 @@ def _effect(n: int, r: float) -> float:
     return min(max((1.0 + r) / max(1.0 - r, 1e-12), 1.0), float(n))
 
 
-def dependence(values: NDArray[np.float64], centre: float) -> Dependence:
+def dependence(values: NDArray[np.float64], center: float) -> Dependence:
     """Measure the serial dependence of one series in the order it came.
 
     Only the first 200,000 payoffs of a longer series are looked at.
@@ -91,7 +91,7 @@ def dependence(values: NDArray[np.float64], centre: float) -> Dependence:
     """
     head = values[:LONGEST]
     plain = rank_autocorrelation(head)
-    size = rank_autocorrelation(np.abs(head - centre))
+    size = rank_autocorrelation(np.abs(head - center))
     p = _p_value(head.size, plain, size)
     effect = _effect(values.size, max(plain, size)) if p < _SIGNIFICANT else 1.0
     return Dependence(plain, size, p, 1.0, effect)

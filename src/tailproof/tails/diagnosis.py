@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.tails import dependence as dep
 from tailproof.tails.curves import curves
 from tailproof.tails.dependence import Dependence
@@ -40,7 +40,7 @@ def _examine(
     top: Top,
     level: float,
     *,
-    centre: float,
+    center: float,
     dependence: Dependence,
     tests: Normality | None,
     rejected: bool,
@@ -48,13 +48,13 @@ def _examine(
     """Diagnose one series whose dependence and normality are known; alpha is left to the advice."""
     fit = fit_shape(top, level, design_effect=dependence.design_effect)
     verdict, reason = judge(rejected, fit, dependence)
-    right = largest(deviations(values, centre, "right"))
-    left = largest(deviations(values, centre, "left"))
+    right = largest(deviations(values, center, "right"))
+    left = largest(deviations(values, center, "left"))
     return ArmDiagnosis(
         name=name,
         n=values.size,
-        centre=centre,
-        scale=robust_scale(np.abs(values - centre)),
+        center=center,
+        scale=robust_scale(np.abs(values - center)),
         both=_side("both", top, level),
         right=_side("right", right, level),
         left=_side("left", left, level),
@@ -65,7 +65,7 @@ def _examine(
         verdict=verdict,
         reason=reason,
         alpha=None,
-        curves=curves(values, centre, top),
+        curves=curves(values, center, top),
     )
 
 
@@ -86,16 +86,16 @@ def _advise(
 def _examine_arm(
     arm: Series, level: float, seed: int
 ) -> tuple[ArmDiagnosis, Member, Recommendation]:
-    centre = float(np.median(arm.values))
-    top = largest(np.abs(arm.values - centre))
+    center = float(np.median(arm.values))
+    top = largest(np.abs(arm.values - center))
     tests = normality(arm.values, seed)
-    dependence = dep.dependence(arm.values, centre)
+    dependence = dep.dependence(arm.values, center)
     found = _examine(
         arm.name,
         arm.values,
         top,
         level,
-        centre=centre,
+        center=center,
         dependence=dependence,
         tests=tests,
         rejected=tests.rejected,
@@ -103,7 +103,7 @@ def _examine_arm(
     member = Member(
         name=arm.name,
         values=arm.values,
-        median=centre,
+        median=center,
         top=top,
         hill=found.both.hill,
         design_effect=dependence.design_effect,
@@ -117,7 +117,7 @@ def _examine_pool(
     source: Table, arms: list[ArmDiagnosis], level: float
 ) -> tuple[ArmDiagnosis, Top]:
     """Diagnose all arms together: deviations from the arms' medians over the arms' scales."""
-    parts = [(s.values - a.centre) / a.scale for s, a in zip(source.arms, arms, strict=True)]
+    parts = [(s.values - a.center) / a.scale for s, a in zip(source.arms, arms, strict=True)]
     across = 1.0
     if source.aligned:
         across = dep.across_arms(np.abs(np.stack(parts, axis=1)) > 1.0)
@@ -131,7 +131,7 @@ def _examine_pool(
         values,
         top,
         level,
-        centre=0.0,
+        center=0.0,
         dependence=dep.pooled([(a.n, a.dependence) for a in arms], across),
         tests=None,
         rejected=by_chance < _TOO_MANY_REJECTIONS,
@@ -205,7 +205,7 @@ def diagnose(
 
     Notes
     -----
-    Arms are centred at their medians. The verdict keeps "not Gaussian" and "heavy-tailed" apart
+    Arms are centered at their medians. The verdict keeps "not Gaussian" and "heavy-tailed" apart
     (see `tailproof.tails.verdict`); tail indices are those of `tailproof.tails.indices`, alpha and
     v those of `tailproof.tails.moments`.
 
@@ -221,8 +221,8 @@ def diagnose(
     >>> diagnose(rng.uniform(size=5_000)).verdict
     'light-tailed (bounded)'
     """
-    level = _checks.in_unit_interval("level", level, closed_above=False)
-    seed = _checks.integer("seed", seed, low=0)
+    level = checks.in_unit_interval("level", level, closed_above=False)
+    seed = checks.integer("seed", seed, low=0)
     return _diagnose_table(table(payoffs, by), transform=transform, level=level, seed=seed)
 
 
@@ -266,7 +266,7 @@ def diagnose_file(
     100
     >>> folder.cleanup()
     """
-    level = _checks.in_unit_interval("level", level, closed_above=False)
-    seed = _checks.integer("seed", seed, low=0)
+    level = checks.in_unit_interval("level", level, closed_above=False)
+    seed = checks.integer("seed", seed, low=0)
     source = read_table(path, by=by, value=value, progress=progress)
     return _diagnose_table(source, transform=transform, level=level, seed=seed)

@@ -144,7 +144,7 @@ class Spacings:
         return d
 
     def deviance_half(self, gamma: float) -> float:
-        """Return minus the log-likelihood maximised over d at this `gamma`."""
+        """Return minus the log-likelihood maximized over d at this `gamma`."""
         d = self.drift(gamma)
         e = float((self.u * np.exp(-d * self.w)).sum())
         return self.u.size * math.log(gamma) + d * float(self.w.sum()) + e / gamma

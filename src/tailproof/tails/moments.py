@@ -127,20 +127,20 @@ class TailModel:
 def moment_bound(
     values: NDArray[np.float64],
     middle: float,
-    centre: float,
+    center: float,
     q: float,
     models: tuple[TailModel, TailModel],
     level: float,
     *,
     design_effect: float = 1.0,
 ) -> MomentBound:
-    """Bound E|y - centre|^q of one arm.
+    """Bound E|y - center|^q of one arm.
 
     Parameters
     ----------
     values : array of shape (n,)
         The arm's payoffs.
-    middle, centre : float
+    middle, center : float
         Their own median, and the constant subtracted from the payoffs of all arms.
     q : float
         Order of the moment, 1 + alpha.
@@ -159,12 +159,12 @@ def moment_bound(
     u = float(np.partition(z, n - 1 - round(share * n))[n - 1 - round(share * n)])
     inside = z <= u
     k = n - int(np.count_nonzero(inside))
-    body = np.where(inside, np.abs(values - centre), 0.0) ** q
+    body = np.where(inside, np.abs(values - center), 0.0) ** q
     mean, spread = float(body.mean()), float(body.std(ddof=1)) * math.sqrt(design_effect / n)
     side = 1.0 - 0.25 * (1.0 - level)
     estimate, upper = mean, mean + float(norm.ppf(side)) * spread
     if k:
-        offset = abs(middle - centre)
+        offset = abs(middle - center)
         likely = (u * best.ratio(share, q) ** (1.0 / q) + offset) ** q
         unlikely = (u * worst.ratio(share, q) ** (1.0 / q) + offset) ** q
         few, many = k / design_effect, n / design_effect
@@ -174,9 +174,9 @@ def moment_bound(
 
 
 def bounded_moment(
-    values: NDArray[np.float64], centre: float, q: float, level: float
+    values: NDArray[np.float64], center: float, q: float, level: float
 ) -> MomentBound:
-    """Bound E|y - centre|^q of bounded payoffs, by the central limit theorem alone.
+    """Bound E|y - center|^q of bounded payoffs, by the central limit theorem alone.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def bounded_moment(
     >>> round(bounded_moment(coin, 0.0, 2.0, 0.9).upper, 2)
     0.56
     """
-    powers = np.abs(values - centre) ** q
+    powers = np.abs(values - center) ** q
     mean = float(powers.mean())
     spread = float(powers.std(ddof=1)) / math.sqrt(powers.size)
     return MomentBound(mean, mean + float(norm.ppf(level)) * spread)

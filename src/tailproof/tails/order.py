@@ -1,4 +1,4 @@
-"""Deviations from a robust centre, and the largest of them in falling order.
+"""Deviations from a robust center, and the largest of them in falling order.
 
 Every tail estimator here reads the same thing: the largest deviations of one side, sorted, and how
 many payoffs there were in all. Notation: n payoffs, c their median, z = |x - c| for both sides,
@@ -31,7 +31,7 @@ class Top:
     n : int
         How many payoffs there were (of both sides).
     positive : int
-        How many deviations lie above zero; the rest are on the other side or at the centre.
+        How many deviations lie above zero; the rest are on the other side or at the center.
     """
 
     z: NDArray[np.float64]
@@ -67,11 +67,11 @@ def standard_k(n: int, share: float) -> int:
     return round(share * n**_GROWTH)
 
 
-def deviations(values: NDArray[np.float64], centre: float, side: str) -> NDArray[np.float64]:
+def deviations(values: NDArray[np.float64], center: float, side: str) -> NDArray[np.float64]:
     """Return the deviations of one `side`; those of the other side are negative."""
     if side == "both":
-        return np.abs(values - centre)
-    return values - centre if side == "right" else centre - values
+        return np.abs(values - center)
+    return values - center if side == "right" else center - values
 
 
 def largest(z: NDArray[np.float64], *, keep: int | None = None) -> Top:
@@ -99,7 +99,7 @@ def robust_scale(z: NDArray[np.float64]) -> float:
 
     A high quantile, unlike the median absolute deviation, does not manufacture heavy tails when it
     is estimated from few payoffs: the largest deviations of a short series are measured against
-    themselves. It is zero only if nine in ten payoffs sit at the centre.
+    themselves. It is zero only if nine in ten payoffs sit at the center.
     """
     for q in (0.9, 0.99, 1.0):
         scale = float(np.quantile(z, q))

@@ -84,9 +84,9 @@ def _quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
     ax.yaxis.set_major_formatter("{x:g}")
 
 
-def _point(ax: Axes, at: float, value: float, low: float, high: float, colour: str) -> None:
-    ax.plot([low, high], [at, at], color=colour, linewidth=1.5)
-    ax.plot([value], [at], "o", color=colour, markersize=4)
+def _point(ax: Axes, at: float, value: float, low: float, high: float, color: str) -> None:
+    ax.plot([low, high], [at, at], color=color, linewidth=1.5)
+    ax.plot([value], [at], "o", color=color, markersize=4)
 
 
 def _arms(ax: Axes, diagnosis: Diagnosis) -> None:
@@ -127,8 +127,8 @@ def _sides(ax: Axes, arm: ArmDiagnosis) -> None:
             if estimate is None:
                 continue
             low, high = max(estimate.gamma_low, -2.0), min(estimate.gamma_high, 4.0)
-            colour = _LINE if side.side == "both" else _SOFT
-            _point(ax, len(names), estimate.gamma, low, high, colour)
+            color = _LINE if side.side == "both" else _SOFT
+            _point(ax, len(names), estimate.gamma, low, high, color)
             names.append(f"{side.side}, {estimate.method}")
     ax.set_yticks(range(len(names)), names, fontsize=7)
 

@@ -1,10 +1,10 @@
 """The advice: one alpha and one v for all arms, or the reason why there is none.
 
-alpha comes from the tail index of all arms pooled, each centred and scaled: arms are taken to share
+alpha comes from the tail index of all arms pooled, each centered and scaled: arms are taken to share
 their index unless one contradicts it. An arm contradicts it if its own index lies below the pooled
 lower limit with 95 % confidence after Bonferroni over the arms, from at least 50 order statistics,
 and it is heavy-tailed on its own; then that arm's own limit is used. v is the largest bound over
-the arms (`tailproof.tails.moments`), about one common centre, the median of the arms' medians,
+the arms (`tailproof.tails.moments`), about one common center, the median of the arms' medians,
 which the policies must subtract from every payoff.
 
 A tail index that changes with the threshold (`IndexEstimate.stable`) is taken at its lowest
@@ -48,11 +48,11 @@ class Recommendation:
         In (0, 1]: moments of order 1 + alpha are finite with confidence. None if not even a finite
         mean can be claimed.
     v : float or None
-        Upper confidence limit of the largest E|y - centre|^(1 + alpha) over the arms, in units of
+        Upper confidence limit of the largest E|y - center|^(1 + alpha) over the arms, in units of
         payoff^(1 + alpha). This is the number for the policies.
     v_estimate : float or None
         The estimate of the same.
-    centre : float
+    center : float
         To be subtracted from every payoff: the median of the arms' medians.
     worst_arm : str
         The arm with the largest bound, or with the largest mean square if there is no alpha.
@@ -67,7 +67,7 @@ class Recommendation:
     alpha: float | None
     v: float | None
     v_estimate: float | None
-    centre: float
+    center: float
     worst_arm: str
     index_low: float | None
     finite_mean: bool
@@ -146,31 +146,31 @@ def _claims(index_low: float) -> str:
 
 
 def _none(
-    pool: Pool, centre: float, level: float, index_low: float | None, why: str
+    pool: Pool, center: float, level: float, index_low: float | None, why: str
 ) -> Recommendation:
-    name, seen = _largest(pool, [bounded_moment(a.values, centre, 2.0, level) for a in pool.arms])
+    name, seen = _largest(pool, [bounded_moment(a.values, center, 2.0, level) for a in pool.arms])
     statement = (
         f"no alpha can be recommended: {why}; of the values seen, and of no others, alpha = 1 and "
-        f"v = {seen.upper:.4g} would hold after subtracting {centre:.6g} from every payoff"
+        f"v = {seen.upper:.4g} would hold after subtracting {center:.6g} from every payoff"
     )
     mean = index_low is not None and index_low > 1.0
-    return Recommendation(None, None, None, centre, name, index_low, mean, False, statement)
+    return Recommendation(None, None, None, center, name, index_low, mean, False, statement)
 
 
 def _given(
-    pool: Pool, bounds: list[MomentBound], alpha: float, centre: float, index_low: float, why: str
+    pool: Pool, bounds: list[MomentBound], alpha: float, center: float, index_low: float, why: str
 ) -> Recommendation:
     name, bound = _largest(pool, bounds)
     arm = f" (largest at arm {name!r})" if len(pool.arms) > 1 else ""
     statement = (
-        f"{why}; after subtracting {centre:.6g} from every payoff, "
+        f"{why}; after subtracting {center:.6g} from every payoff, "
         f"alpha = {alpha:g} and v = {bound.upper:.4g}{arm}"
     )
     return Recommendation(
         alpha=alpha,
         v=bound.upper,
         v_estimate=bound.estimate,
-        centre=centre,
+        center=center,
         worst_arm=name,
         index_low=index_low if 0.0 < index_low < math.inf else None,
         finite_mean=index_low > 1.0,
@@ -179,23 +179,23 @@ def _given(
     )
 
 
-def _bounded(pool: Pool, centre: float, level: float, index_low: float, why: str) -> Recommendation:
-    bounds = [bounded_moment(arm.values, centre, 2.0, level) for arm in pool.arms]
-    return _given(pool, bounds, 1.0, centre, index_low, why)
+def _bounded(pool: Pool, center: float, level: float, index_low: float, why: str) -> Recommendation:
+    bounds = [bounded_moment(arm.values, center, 2.0, level) for arm in pool.arms]
+    return _given(pool, bounds, 1.0, center, index_low, why)
 
 
 def recommend(pool: Pool, level: float) -> Recommendation:
     """Return the advice for the arms of `pool`, with confidence `level`."""
-    centre = float(np.median([arm.median for arm in pool.arms]))
+    center = float(np.median([arm.median for arm in pool.arms]))
     if pool.silent:
         why = "of the values seen, and of no others, the variance is finite"
-        return _bounded(pool, centre, level, 0.0, why)
+        return _bounded(pool, center, level, 0.0, why)
     hill = reduced_hill(pool.top, level, design_effect=pool.design_effect)
     if hill is None:
         if not all(recurring_maximum(arm.top) for arm in pool.arms):
-            return _none(pool, centre, level, None, "the largest deviations are too few or tied")
+            return _none(pool, center, level, None, "the largest deviations are too few or tied")
         why = "the largest deviation recurs, so the payoffs are taken as bounded"
-        return _bounded(pool, centre, level, math.inf, why)
+        return _bounded(pool, center, level, math.inf, why)
     limit = cautious_limit(pool.top, hill, level, design_effect=pool.design_effect)
     whose = "" if hill.stable else ", which changes with the threshold,"
     hill = replace(hill, gamma_high=limit)
@@ -207,14 +207,14 @@ def recommend(pool: Pool, level: float) -> Recommendation:
     why = f"tail index{whose} above {index_low:.2f}, {_claims(index_low)}"
     alpha = choose_alpha(index_low)
     if alpha is None:
-        return _none(pool, centre, level, index_low, why)
+        return _none(pool, center, level, index_low, why)
     models = (TailModel.best(pool.top, hill), TailModel.worst(pool.top, hill))
     effect = pool.design_effect
     bounds = [
-        moment_bound(a.values, a.median, centre, 1.0 + alpha, models, level, design_effect=effect)
+        moment_bound(a.values, a.median, center, 1.0 + alpha, models, level, design_effect=effect)
         for a in pool.arms
     ]
     if not all(math.isfinite(bound.upper) for bound in bounds):
         why = f"the moment of order {1.0 + alpha:g} has no finite bound"
-        return _none(pool, centre, level, index_low, why)
-    return _given(pool, bounds, alpha, centre, index_low, why)
+        return _none(pool, center, level, index_low, why)
+    return _given(pool, bounds, alpha, center, index_low, why)

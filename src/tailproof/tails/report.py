@@ -14,7 +14,7 @@ _MOST_ARMS = 40
 _HEADER = (
     "arm",
     "n",
-    "centre",
+    "center",
     "kurtosis",
     "Gaussian p",
     "autocorr. (size) ",
@@ -49,7 +49,7 @@ def _row(arm: ArmDiagnosis) -> tuple[str, ...]:
     return (
         arm.name,
         f"{arm.n:,}",
-        _number(arm.centre),
+        _number(arm.center),
         "-" if tests is None else _number(tests.kurtosis),
         "-" if tests is None else f"{tests.lilliefors_p:.4f}",
         f"{found.autocorrelation:.2f} ({found.autocorrelation_of_size:.2f})"

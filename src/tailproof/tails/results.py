@@ -48,12 +48,12 @@ class ArmDiagnosis:
     name : str
     n : int
         Number of payoffs.
-    centre, scale : float
+    center, scale : float
         Median, and 0.9-quantile of the absolute deviations from it. Pooled payoffs are the arms'
         deviations divided by the arms' scales, so these are 0 and 1.
     both, right, left : TailSide
     shape : ShapeFit or None
-        Generalised Pareto fit to the largest absolute deviations.
+        Generalized Pareto fit to the largest absolute deviations.
     normality : Normality or None
         None for pooled payoffs: arms that are Gaussian each need not be so together.
     rejected : bool
@@ -68,7 +68,7 @@ class ArmDiagnosis:
 
     name: str
     n: int
-    centre: float
+    center: float
     scale: float
     both: TailSide
     right: TailSide
@@ -96,7 +96,7 @@ class Diagnosis:
     ----------
     arms : tuple of ArmDiagnosis
     pooled : ArmDiagnosis
-        All arms together, each centred and scaled; for a single arm, that arm.
+        All arms together, each centered and scaled; for a single arm, that arm.
     recommendation : Recommendation
     level : float
         Confidence of the intervals.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
+from tailproof._util import checks
 
 FEWEST_PAYOFFS = 20
 LARGEST = 1e70  # fourth powers stay finite
@@ -60,7 +60,7 @@ def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
 
 
 def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    array = _checks.finite_array(name, values, ndim=1)
+    array = checks.finite_array(name, values, ndim=1)
     check_magnitude(name, array)
     return array
 
@@ -106,7 +106,7 @@ def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
     if np.ndim(payoffs) == 2:
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` has columns, but got both.")
-        block = _checks.finite_array("payoffs", payoffs, ndim=2)
+        block = checks.finite_array("payoffs", payoffs, ndim=2)
         columns = [Series(f"arm {j}", _checked("payoffs", c)) for j, c in enumerate(block.T)]
         return Table(columns, aligned=len(columns) > 1)
     values = _checked("payoffs", payoffs)
@@ -122,7 +122,7 @@ def transformed(source: Table, transform: str) -> Table:
     >>> transformed(prices, "log-returns").arms[0].values.tolist()
     [1.0]
     """
-    _checks.choice("transform", transform, TRANSFORMS)
+    checks.choice("transform", transform, TRANSFORMS)
     if transform == "none":
         return source
     arms = []

@@ -1,4 +1,4 @@
-"""The shape of the tail by a generalised Pareto fit: the statistic behind "heavy" and "light".
+"""The shape of the tail by a generalized Pareto fit: the statistic behind "heavy" and "light".
 
 The excesses y = z_j - z_{k+1} of the k largest deviations over the next one follow, for large
 thresholds, P(y > t) = (1 + xi t / sigma)^(-1/xi) (Balkema and de Haan 1974, Pickands 1975). The
@@ -16,7 +16,7 @@ insurance policy, cuts off the very largest. A second mode far out, which looks 
 away at k/4 by a shape below zero.
 
 Maximum likelihood, -1 < xi; its interval is the profile likelihood's. With theta = xi / sigma and
-G(theta) = mean(theta y / (1 + theta y)), the sigma that maximises the likelihood at a given xi
+G(theta) = mean(theta y / (1 + theta y)), the sigma that maximizes the likelihood at a given xi
 solves G(theta) = xi / (1 + xi), and G rises strictly, so that the whole profile is a curve in
 theta.
 """
@@ -40,7 +40,7 @@ _EXPONENTIAL = 1e-7  # |theta| below which the fit is exponential to all digits 
 
 @dataclass(frozen=True)
 class ShapeFit:
-    """A generalised Pareto fit to the excesses over a high threshold.
+    """A generalized Pareto fit to the excesses over a high threshold.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ShapeFit:
     scale : float
         sigma, in units of the payoffs.
     threshold : float
-        z_{k+1}, the deviation from the centre beyond which the fit holds.
+        z_{k+1}, the deviation from the center beyond which the fit holds.
     k : int
         Number of excesses.
     gaussian : float
@@ -111,7 +111,7 @@ class _Profile:
         return self.at(t)[1]
 
     def best(self) -> float:
-        """Return the `t` of the highest likelihood: a grid, then a search between neighbours."""
+        """Return the `t` of the highest likelihood: a grid, then a search between neighbors."""
         grid = np.concatenate([np.linspace(-14.0, -2.0, 13), np.linspace(-1.5, 24.0, 36)])
         values = [self.likelihood(float(t)) for t in grid]
         i = int(np.argmax(values))
@@ -158,7 +158,7 @@ def _interval(
 
 
 def fit_shape(top: Top, level: float, *, design_effect: float = 1.0) -> ShapeFit | None:
-    """Fit a generalised Pareto distribution to the largest deviations.
+    """Fit a generalized Pareto distribution to the largest deviations.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ What is explicit and what is not: the functions named `..._bound` and `greedy_ga
 that hold; those named `..._rate` and `..._exponent` give orders, without constants.
 """
 
-from tailproof.schedules import theorem4_oversampling
+from tailproof.bandits.schedules import theorem4_oversampling
 from tailproof.theory.exponents import (
     gain_exponent,
     matern_is_sublinear,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.bandits.schedules import MomentBound, Setting
 from tailproof.kernels import Matern
-from tailproof.schedules import MomentBound, Setting
 from tailproof.theory.comparison import (
     FURTHEST_POWER,
     Comparison,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof import _checks
-from tailproof.features import Exact, QuadratureFourier
+from tailproof._util import checks
+from tailproof.bandits.features import Exact, QuadratureFourier
+from tailproof.bandits.low_rank import ROUNDING, kernel_coordinates
+from tailproof.bandits.schedules import MomentBound, Setting
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
-from tailproof.schedules import MomentBound, Setting
-from tailproof.spans import ROUNDING, kernel_coordinates
 from tailproof.theory.lower_bounds import matern_lower_rate, squared_exponential_lower_rate
 from tailproof.theory.relaxed_gain import gain_upper_bound
 from tailproof.theory.upper_bounds import (
@@ -43,11 +43,11 @@ def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
     >>> grid_of_arms(2).shape, grid_of_arms(1, 3)[:, 0]
     ((400, 2), array([0. , 0.5, 1. ]))
     """
-    d = _checks.integer("dim", dim, low=1)
+    d = checks.integer("dim", dim, low=1)
     side = (
         min(100, max(2, int(USUAL_ARMS ** (1.0 / d) + 1e-9)))
         if per_dim is None
-        else _checks.integer("arms_per_dim", per_dim, low=2)
+        else checks.integer("arms_per_dim", per_dim, low=2)
     )
     if side**d > MOST_ARMS:
         raise ValueError(
@@ -86,7 +86,7 @@ class Problem:
             raise ValueError(
                 f"`k(x, x) <= 1` must hold on the arms (section 2), but it reaches {largest:.6g}."
             )
-        _checks.in_unit_interval("accuracy", self.accuracy, closed_above=False)
+        checks.in_unit_interval("accuracy", self.accuracy, closed_above=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +285,7 @@ def make_kernel(
     >>> make_kernel("matern", 2, lengthscale=0.3)
     Matern(nu=2.5, lengthscale=0.3)
     """
-    _checks.choice("kernel", name, ("se", "matern", "linear"))
+    checks.choice("kernel", name, ("se", "matern", "linear"))
     if nu is not None and name != "matern":
         raise ValueError(f'`nu` belongs to kernel="matern", but got kernel={name!r}, nu={nu!r}.')
     if name == "linear":

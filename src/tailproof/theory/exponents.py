@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.theory.gain_rates import matern_gain_exponent, moment_order
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ def gain_exponent(kernel: str, dim: ArrayLike = 1, nu: ArrayLike | None = None) 
     >>> float(gain_exponent("se")), float(gain_exponent("matern", dim=1, nu=1.0))
     (0.0, 0.5)
     """
-    if _checks.choice("kernel", kernel, KERNELS) != "matern":
+    if checks.choice("kernel", kernel, KERNELS) != "matern":
         return np.zeros(np.shape(dim))
     return matern_gain_exponent(dim, _smoothness(nu))
 
@@ -75,7 +75,7 @@ def regret_exponent(
     known = {1: KERNELS, 2: ("se", "matern"), 3: ("se",), 4: KERNELS}
     if theorem not in known:
         raise ValueError(f"`theorem` must be 1, 2, 3 or 4, but got theorem={theorem!r}.")
-    if _checks.choice("kernel", kernel, KERNELS) not in known[theorem]:
+    if checks.choice("kernel", kernel, KERNELS) not in known[theorem]:
         raise ValueError(
             f"`kernel` must be one of {list(known[theorem])} for Theorem {theorem}, but got "
             f"kernel={kernel!r}."

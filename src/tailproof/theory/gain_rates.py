@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.theory._rounds import round_numbers
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ def linear_gain_rate(rounds: ArrayLike, dim: int) -> Array:
     >>> linear_gain_rate([1, 100], dim=2).round(2)
     array([0.  , 9.21])
     """
-    t, d = round_numbers(rounds), _checks.integer("dim", dim, low=1)
+    t, d = round_numbers(rounds), checks.integer("dim", dim, low=1)
     return d * np.log(t)
 
 
@@ -37,7 +37,7 @@ def squared_exponential_gain_rate(rounds: ArrayLike, dim: int) -> Array:
     >>> squared_exponential_gain_rate([1, 100], dim=1).round(2)
     array([ 0.  , 21.21])
     """
-    t, d = round_numbers(rounds), _checks.integer("dim", dim, low=1)
+    t, d = round_numbers(rounds), checks.integer("dim", dim, low=1)
     return np.asarray(np.log(t) ** (d + 1))
 
 
@@ -84,8 +84,8 @@ def linear_gain_bound(rounds: ArrayLike, dim: int, ridge: float) -> Array:
     >>> linear_gain_bound([1, 100_000], dim=2, ridge=1.0).round(3)
     array([ 0.405, 10.82 ])
     """
-    t, d = round_numbers(rounds), _checks.integer("dim", dim, low=1)
-    return np.asarray(d / 2.0 * np.log1p(t / (_checks.positive("ridge", ridge) * d)))
+    t, d = round_numbers(rounds), checks.integer("dim", dim, low=1)
+    return np.asarray(d / 2.0 * np.log1p(t / (checks.positive("ridge", ridge) * d)))
 
 
 def _above(name: str, value: ArrayLike, low: float, *, closed: bool) -> Array:

@@ -23,10 +23,10 @@ from itertools import combinations_with_replacement, islice
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
-from tailproof._engine import ridge as engine
+from tailproof._compiled import ridge as engine
+from tailproof._util import checks
+from tailproof.bandits.posterior.ridge import RidgePosterior
 from tailproof.kernels import Kernel
-from tailproof.posterior import RidgePosterior
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def checked_arms(kernel: Kernel, arms: ArrayLike) -> Array:
     """Return `arms` as a non-empty (n, d) array on which the kernel is finite."""
     if not isinstance(kernel, Kernel):
         raise ValueError(f"`kernel` must be a kernel, but got kernel={kernel!r}.")
-    X = _checks.finite_array("arms", arms, ndim=2)
+    X = checks.finite_array("arms", arms, ndim=2)
     if X.size == 0:
         raise ValueError(f"`arms` must hold at least one point, but got shape {X.shape}.")
     if not np.isfinite(kernel.diagonal(X)).all():
@@ -73,7 +73,7 @@ def information_gain(kernel: Kernel, points: ArrayLike, ridge: float) -> float:
     """
     X = checked_arms(kernel, points)
     sites, counts = np.unique(X, axis=0, return_counts=True)
-    ridge = _checks.positive("ridge", ridge)
+    ridge = checks.positive("ridge", ridge)
     return float(_gains(kernel.matrix(sites, sites), counts[None, :].astype(float), ridge)[0])
 
 
@@ -127,8 +127,8 @@ def exact_maximum_gain(
     >>> best.counts, round(best.gain, 4)
     (array([2, 1, 1]), 1.2419)
     """
-    X, ridge = checked_arms(kernel, arms), _checks.positive("ridge", ridge)
-    count, most = _checks.integer("count", count, low=1), _checks.integer("most", most, low=1)
+    X, ridge = checked_arms(kernel, arms), checks.positive("ridge", ridge)
+    count, most = checks.integer("count", count, low=1), checks.integer("most", most, low=1)
     n = len(X)
     multisets = math.comb(n + count - 1, count)
     if multisets > most:
@@ -207,8 +207,8 @@ def greedy_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int) -> Gr
     >>> greedy.arms, greedy.lower.round(3)
     (array([0, 2, 1, 0]), array([0.347, 0.693, 1.039, 1.242]))
     """
-    X, ridge = checked_arms(kernel, arms), _checks.positive("ridge", ridge)
-    count = _checks.integer("count", count, low=1)
+    X, ridge = checked_arms(kernel, arms), checks.positive("ridge", ridge)
+    count = checks.integer("count", count, low=1)
     posterior = RidgePosterior(kernel, X, ridge, lambda t: math.inf)
     nothing = np.zeros(len(X))
     chosen, log_dets = np.empty(count, dtype=np.int64), np.empty(count)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
-from tailproof.schedules import MomentBound
+from tailproof._util import checks
+from tailproof.bandits.schedules import MomentBound
 from tailproof.theory._rounds import round_numbers
 
 Array = NDArray[np.float64]
@@ -46,13 +46,13 @@ def squared_exponential_lower_rate(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound
+    >>> from tailproof.bandits.schedules import MomentBound
     >>> rate = squared_exponential_lower_rate(MomentBound(1.0, 1.0), 1.0, [1, 10_000], dim=2)
     >>> rate.round(2)
     array([   nan, 921.03])
     """
-    T, d = _horizons(rounds), _checks.integer("dim", dim, low=1)
-    a, v, B = moment.alpha, moment.v, _checks.positive("norm_bound", norm_bound)
+    T, d = _horizons(rounds), checks.integer("dim", dim, low=1)
+    a, v, B = moment.alpha, moment.v, checks.positive("norm_bound", norm_bound)
     log = np.log(T) - np.log(v) / a + (1.0 + a) / a * np.log(B)
     power = np.where(log > 0.0, np.maximum(log, 1e-300) ** (d * a / (1.0 + a)), np.nan)
     return moment.scale * power * T ** (1.0 / (1.0 + a))
@@ -78,14 +78,14 @@ def matern_lower_rate(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound
+    >>> from tailproof.bandits.schedules import MomentBound
     >>> matern_lower_rate(MomentBound(1.0, 1.0), 1.0, 10_000, dim=1, nu=2.0).round(2)
     np.float64(251.19)
     """
-    T, d = _horizons(rounds), _checks.integer("dim", dim, low=1)
-    a, nu = moment.alpha, _checks.positive("nu", nu)
+    T, d = _horizons(rounds), checks.integer("dim", dim, low=1)
+    a, nu = moment.alpha, checks.positive("nu", nu)
     below = nu * (1.0 + a) + d * a
-    constants = moment.v ** (nu / below) * _checks.positive("norm_bound", norm_bound) ** (
+    constants = moment.v ** (nu / below) * checks.positive("norm_bound", norm_bound) ** (
         d * a / below
     )
     return constants * T ** ((nu + d * a) / below)

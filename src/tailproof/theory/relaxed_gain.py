@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from tailproof import _checks
+from tailproof._util import checks
+from tailproof.bandits.low_rank import kernel_coordinates
 from tailproof.kernels import Kernel
-from tailproof.spans import kernel_coordinates
 from tailproof.theory._rounds import round_numbers
 from tailproof.theory.information_gain import checked_arms
 
@@ -74,7 +74,7 @@ class _Arms:
 
 
 def _arms(kernel: Kernel, arms: ArrayLike, ridge: float) -> _Arms:
-    X, ridge = checked_arms(kernel, arms), _checks.positive("ridge", ridge)
+    X, ridge = checked_arms(kernel, arms), checks.positive("ridge", ridge)
     coordinates, diagonal = kernel_coordinates(kernel, X), kernel.diagonal(X)
     kept = np.einsum("ij,ij->i", coordinates, coordinates)
     residual = max(float(np.max(diagonal - kept)), 0.0)
@@ -90,7 +90,7 @@ def relaxed_gain(
     tolerance: float = 0.01,
     most_steps: int = 1_000,
 ) -> RelaxedGain:
-    """Maximise the concave relaxation of the information gain of t = `count` plays.
+    """Maximize the concave relaxation of the information gain of t = `count` plays.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def relaxed_gain(
     (array([1.33, 1.33, 1.33]), 1.27)
     """
     ground = _arms(kernel, arms, ridge)
-    count = _checks.integer("count", count, low=1)
-    tolerance = _checks.positive("tolerance", tolerance)
-    most_steps = _checks.integer("most_steps", most_steps, low=1)
-    return _maximise(ground, count, tolerance, most_steps)
+    count = checks.integer("count", count, low=1)
+    tolerance = checks.positive("tolerance", tolerance)
+    most_steps = checks.integer("most_steps", most_steps, low=1)
+    return _maximize(ground, count, tolerance, most_steps)
 
 
-def _maximise(ground: _Arms, count: int, tolerance: float, most_steps: int) -> RelaxedGain:
+def _maximize(ground: _Arms, count: int, tolerance: float, most_steps: int) -> RelaxedGain:
     n = len(ground.coordinates)
     weights, upper = np.full(n, count / n), np.inf
     for step in range(1, most_steps + 1):
@@ -176,9 +176,9 @@ def gain_upper_bound(
     array([ 0.3,  7.5, 34.1])
     """
     ground, t = _arms(kernel, arms, ridge), round_numbers(rounds)
-    tolerance = _checks.positive("tolerance", tolerance)
+    tolerance = checks.positive("tolerance", tolerance)
     distinct, where = np.unique(t, return_inverse=True)
-    upper = np.array([_maximise(ground, int(s), tolerance, 1_000).upper for s in distinct])
+    upper = np.array([_maximize(ground, int(s), tolerance, 1_000).upper for s in distinct])
     # gamma_t never falls with t, so a smaller bound at a later round bounds the earlier ones too.
     monotone = np.minimum.accumulate(upper[::-1])[::-1]
     return monotone[where].reshape(t.shape)

@@ -2,7 +2,7 @@
 
 R_T = sum_t f(x*) - f(x_t), in units of payoff. All hold with probability at least 1 - delta, given
 E|y|^(1+alpha) <= v, |f| <= B in the RKHS norm and k(x, x) <= 1, for the policy run with the
-theorem's schedule (`tailproof.schedules`, where b_t, beta_t and q stand). The proofs share one road
+theorem's schedule (`tailproof.bandits.schedules`, where b_t, beta_t and q stand). The proofs share one road
 
     R_T <= sum_t 2 beta_t sigma_{t-1}(x_t)                    the band holds, x_t has the top score
         <= 2 beta_T sqrt(T sum_t sigma_{t-1}^2(x_t))          beta_t grows; Cauchy-Schwarz
@@ -15,7 +15,7 @@ paper prints with "="; only "<=" is true, and "<=" is what the lemma needs.
 `linear_gain_bound`. Rounds may be any array of integers; `setting.horizon` is the T the policy was
 told, which stands in the logarithms of Theorems 3 and 4, and rounds may not exceed it there.
 
-Two steps are taken from the paper as they stand. Theorem 1 uses a self-normalised inequality for
+Two steps are taken from the paper as they stand. Theorem 1 uses a self-normalized inequality for
 a fixed sub-Gaussian constant with the growing 2 b_t in its place. Theorems 3 and 4 (effect of
 data-adaptive truncation, Appendix D.1) condition the payoff of round tau on arms played after
 it, as if these did not depend on it.
@@ -28,8 +28,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import _checks
-from tailproof.schedules import (
+from tailproof._util import checks
+from tailproof.bandits.schedules import (
     Setting,
     Theorem1,
     Theorem3,
@@ -56,7 +56,7 @@ def trivial_regret_bound(setting: Setting, rounds: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> trivial_regret_bound(Setting(MomentBound(1.0, 4.0), 5.0, 1.0, 0.1, 100), [1, 100])
     array([  4., 400.])
     """
@@ -88,7 +88,7 @@ def theorem1_regret_bound(setting: Setting, rounds: ArrayLike, gain: ArrayLike) 
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> theorem1_regret_bound(setting, [100, 10_000], gain=[7.9, 26.0]).round(0)
     array([  4918., 462386.])
@@ -126,12 +126,12 @@ def approximation_regret(setting: Setting, rounds: ArrayLike, kernel_error: floa
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> approximation_regret(setting, [100, 10_000], kernel_error=1e-18).round(5)
     array([1.0000e-05, 1.0001e-01])
     """
-    error = _checks.number("kernel_error", kernel_error)
+    error = checks.number("kernel_error", kernel_error)
     if not 0.0 <= error < 1.0:
         raise ValueError(f"`0 <= kernel_error < 1` must hold, but got kernel_error={error!r}.")
     T, ridge = round_numbers(rounds).astype(np.float64), setting.ridge
@@ -177,12 +177,12 @@ def theorem3_regret_bound(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> theorem3_regret_bound(setting, [100, 10_000], directions=32, kernel_error=1e-20).round(-2)
     array([ 17300., 347400.])
     """
-    t, m = round_numbers(rounds, setting.horizon), _checks.integer("directions", directions, low=1)
+    t, m = round_numbers(rounds, setting.horizon), checks.integer("directions", directions, low=1)
     extra = approximation_regret(setting, t, kernel_error)
     gains = linear_gain_bound(t, m, setting.ridge)
     if gain is not None:
@@ -227,13 +227,13 @@ def dictionary_size_bound(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 1_000)
     >>> dictionary_size_bound(setting, [10, 1_000], gain=[3.0, 20.0], accuracy=0.5, most=100)
     array([ 10., 100.])
     """
     t = round_numbers(rounds, setting.horizon)
-    eps = _checks.in_unit_interval("accuracy", accuracy, closed_above=False)
+    eps = checks.in_unit_interval("accuracy", accuracy, closed_above=False)
     if setting.ridge < 1.0:
         raise ValueError(
             "`ridge >= 1` must hold for the dictionaries of Algorithm 3, which draws with "
@@ -243,7 +243,7 @@ def dictionary_size_bound(
     q = theorem4_oversampling(setting, eps)
     size = 6.0 * rho * (1.0 + setting.ridge) * q * at_each_round("gain", gain, t)
     size = np.minimum(size, t)
-    return size if most is None else np.minimum(size, _checks.integer("most", most, low=1))
+    return size if most is None else np.minimum(size, checks.integer("most", most, low=1))
 
 
 def theorem4_regret_bound(
@@ -279,7 +279,7 @@ def theorem4_regret_bound(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> theorem4_regret_bound(setting, 10_000, 26.0, accuracy=0.1, most_directions=100).round(-2)
     np.float64(382000.0)
@@ -325,13 +325,13 @@ def exact_features_regret_bound(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 20.0, 0.1, 20_000)
     >>> exact_features_regret_bound(setting, 20_000, 6.0, directions=2).round(-2)
     np.float64(30400.0)
     """
-    t, m = round_numbers(rounds, setting.horizon), _checks.integer("directions", directions, low=1)
-    left_out = _checks.number("residual", residual)
+    t, m = round_numbers(rounds, setting.horizon), checks.integer("directions", directions, low=1)
+    left_out = checks.number("residual", residual)
     if not 0.0 <= left_out * setting.horizon <= setting.ridge:
         raise ValueError(
             "`0 <= residual * horizon <= ridge` must hold, but got "
@@ -359,7 +359,7 @@ def linear_bandit_regret_bound(setting: Setting, rounds: ArrayLike, dim: int) ->
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting
+    >>> from tailproof.bandits.schedules import MomentBound, Setting
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> linear_bandit_regret_bound(setting, [100, 10_000], dim=2).round(-1)
     array([ 1810., 26680.])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof.schedules import Schedule
+from tailproof.bandits.schedules import Schedule
 from tailproof.theory._rounds import at_each_round, round_numbers
 
 Array = NDArray[np.float64]
@@ -19,7 +19,7 @@ def truncation_levels(schedule: Schedule, rounds: ArrayLike, directions: int = 0
     Parameters
     ----------
     schedule
-        Such as `tailproof.schedules.Theorem1(setting)`.
+        Such as `tailproof.bandits.schedules.Theorem1(setting)`.
     rounds
         t, integers of any shape.
     directions
@@ -27,7 +27,7 @@ def truncation_levels(schedule: Schedule, rounds: ArrayLike, directions: int = 0
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting, Theorem1
+    >>> from tailproof.bandits.schedules import MomentBound, Setting, Theorem1
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> truncation_levels(Theorem1(setting), [1, 16, 10_000])
     array([ 1.,  2., 10.])
@@ -48,7 +48,7 @@ def largest_widths(
     Parameters
     ----------
     schedule
-        Such as `tailproof.schedules.Theorem1(setting)`.
+        Such as `tailproof.bandits.schedules.Theorem1(setting)`.
     rounds
         T, integers of any shape.
     gain
@@ -58,7 +58,7 @@ def largest_widths(
 
     Examples
     --------
-    >>> from tailproof.schedules import MomentBound, Setting, Theorem1
+    >>> from tailproof.bandits.schedules import MomentBound, Setting, Theorem1
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
     >>> largest_widths(Theorem1(setting), [1, 10_001], gain=[0.3, 10.0]).round(2)
     array([  1.  , 149.81])

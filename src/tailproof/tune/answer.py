@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.optimizer import Optimizer
-from tailproof.parameters import Fixed, Float, Int
-from tailproof.search_space import Space
+from tailproof.search.optimizer import Optimizer
+from tailproof.search.space.parameters import Fixed, Float, Int
+from tailproof.search.space.space import Space
+from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
-from tailproof.trials import Estimate, Recommended
 from tailproof.tune.claims import counts
-from tailproof.tune.study import constants, in_space, modelled
+from tailproof.tune.study import constants, in_space, modeled
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -37,12 +37,12 @@ class Slice:
     name : str
     values : list
         Values of the parameter.
-    estimate : Estimate
+    estimate : Prediction
     """
 
     name: str
     values: list[Any]
-    estimate: Estimate
+    estimate: Prediction
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Answer:
         Settings of the failed trials that lie in the space.
     left_out : int
         Complete trials that are in no mean: of infinite value, or not inside the space.
-    recommended : Recommended
-    lucky : Estimate
+    recommended : Recommendation
+    lucky : Prediction
         The robust mean of the setting with the luckiest payoff.
-    course : list of (n, Recommended)
+    course : list of (n, Recommendation)
         What would have been recommended after n payoffs.
     slices : list of Slice
     tails : Diagnosis or None
@@ -85,9 +85,9 @@ class Answer:
     numbers: NDArray[np.int64]
     failed_params: list[dict[str, Any]]
     left_out: int
-    recommended: Recommended
-    lucky: Estimate
-    course: list[tuple[int, Recommended]]
+    recommended: Recommendation
+    lucky: Prediction
+    course: list[tuple[int, Recommendation]]
     slices: list[Slice]
     tails: Diagnosis | None
 
@@ -113,12 +113,12 @@ def conclude(
     kept = [one for one in trials if counts(one)]
     fixed = constants(space)
     told = []
-    for one in modelled(kept, space):
+    for one in modeled(kept, space):
         whole = {**fixed, **one.params}
         told.append((one, {name: whole[name] for name in space.names}))
     if not told:
         return None
-    opt = Optimizer(space, seed=seed or 0, minimise=minimize)
+    opt = Optimizer(space, seed=seed or 0, minimize=minimize)
     course = []
     marks = _marks(len(told))
     for n, (one, params) in enumerate(told, start=1):

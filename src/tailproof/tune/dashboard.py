@@ -6,7 +6,7 @@ import contextlib
 import socket
 from pathlib import Path
 
-from tailproof import _checks
+from tailproof._util import checks
 from tailproof.experiments._optional import need
 from tailproof.tune.session import STUDY_FILE
 from tailproof.tune.study import open_storage
@@ -41,7 +41,7 @@ def serve(storage: str | None, out: Path, port: int) -> int:
 
 
 def _check_port(port: int) -> None:
-    _checks.integer("port", port, low=1)
+    checks.integer("port", port, low=1)
     if port > _LAST_PORT:
         raise ValueError(f"`1 <= port <= {_LAST_PORT}` must hold, but got port={port}.")
     with socket.socket() as one:

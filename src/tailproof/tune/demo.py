@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from tailproof.parameters import Choice, Float, Int
-from tailproof.search_space import Space
+from tailproof.search.space.parameters import Choice, Float, Int
+from tailproof.search.space.space import Space
 from tailproof.tune import demo_program, session
 
 SPACE = Space(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tailproof._checks import LARGEST_PAYOFF
+from tailproof._util.checks import LARGEST_PAYOFF
 
 FORMS = "last-line, regex:PATTERN, json:FIELD.PATH, wall-time or exit-code"
 _PLAIN = ("last-line", "wall-time", "exit-code")

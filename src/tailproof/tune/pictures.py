@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.parameters import Float, Int
+from tailproof.search.space.parameters import Float, Int
 from tailproof.tails.picture import figure_class
 from tailproof.tune.answer import Answer, Slice
 from tailproof.tune.template import text
@@ -64,20 +64,20 @@ def _window(answer: Answer, also: Sequence[float] = ()) -> tuple[float, float]:
 
 
 def _payoffs(ax: Axes, x: Array, answer: Answer, window: tuple[float, float]) -> None:
-    """Draw payoffs at x; tamed ones in another colour, those off the scale at its edge."""
+    """Draw payoffs at x; tamed ones in another color, those off the scale at its edge."""
     low, high = window
     values = answer.values
     y = np.clip(values, low, high)
     off_above, off_below = values > high, values < low
-    for tamed, colour, name in ((False, _POINT, "payoff"), (True, _TAMED, "payoff, tamed")):
+    for tamed, color, name in ((False, _POINT, "payoff"), (True, _TAMED, "payoff, tamed")):
         mine = answer.tamed == tamed
         if not mine.any():
             continue
         inside = mine & ~off_above & ~off_below
-        ax.scatter(x[inside], y[inside], s=10, color=colour, alpha=0.6, lw=0, label=name)
+        ax.scatter(x[inside], y[inside], s=10, color=color, alpha=0.6, lw=0, label=name)
         for off, marker in ((off_above, "^"), (off_below, "v")):
             out = mine & off
-            ax.scatter(x[out], y[out], s=22, color=colour, marker=marker, lw=0, clip_on=False)
+            ax.scatter(x[out], y[out], s=22, color=color, marker=marker, lw=0, clip_on=False)
     ax.set_ylim(low, high)
 
 

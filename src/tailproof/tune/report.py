@@ -152,8 +152,8 @@ def _tamed(answer: Answer) -> str:
         return words + ": none was extreme enough.</p>"
     words += " were tamed: their pull on the mean was limited."
     which = np.flatnonzero(answer.tamed)
-    centre = float(np.median(answer.values))
-    farthest = which[np.argsort(-np.abs(answer.values[which] - centre))][:_MOST_TAMED]
+    center = float(np.median(answer.values))
+    farthest = which[np.argsort(-np.abs(answer.values[which] - center))][:_MOST_TAMED]
     listed = [
         (str(answer.numbers[i]), f"{answer.values[i]:.6g}", setting(answer.params[i]))
         for i in farthest

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailproof import _checks
-from tailproof.search_space import Space
+from tailproof._util import checks
+from tailproof.search.space.space import Space
 from tailproof.tails.picture import figure_class
 from tailproof.tune import payoff, template
 from tailproof.tune.answer import Answer, conclude
@@ -161,13 +161,13 @@ def prepare(request: Request) -> Job:
         raise OSError("tune needs process groups, which this system does not have.")
     figure_class()  # better missing now than after the work
     for name, low in (("trials", 1), ("workers", 1), ("retry", 0), ("max_failures", 0)):
-        _checks.integer(name, getattr(request, name), low=low)
+        checks.integer(name, getattr(request, name), low=low)
     if request.seed is not None:
-        _checks.integer("seed", request.seed, low=0)
+        checks.integer("seed", request.seed, low=0)
     if request.timeout is not None:
-        _checks.positive("timeout", request.timeout)
-    _checks.in_unit_interval("level", request.level, closed_above=False)
-    _checks.choice("stream", request.stream, ("stdout", "stderr"))
+        checks.positive("timeout", request.timeout)
+    checks.in_unit_interval("level", request.level, closed_above=False)
+    checks.choice("stream", request.stream, ("stdout", "stderr"))
     value = payoff.parse(request.value)
     command = template.parse(request.command, request.space.names)
     _find(command.program)

@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailproof.parameters import Choice, Fixed, Float, Int
-from tailproof.search_space import Space
+from tailproof.search.space.parameters import Choice, Fixed, Float, Int
+from tailproof.search.space.space import Space
 from tailproof.tune.template import check_text, text
 
 FLAGS = ("--float", "--int", "--choice", "--fixed")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailproof.experiments._optional import need
-from tailproof.parameters import Choice, Fixed, Float, Int
-from tailproof.search_space import Space
+from tailproof.search.space.parameters import Choice, Fixed, Float, Int
+from tailproof.search.space.space import Space
 from tailproof.tune.urls import masked, parsed, without_secrets
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def constants(space: Space) -> dict[str, Any]:
     return {name: one.constant for name, one in space.parameters.items() if isinstance(one, Fixed)}
 
 
-def modelled(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
+def modeled(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
     """Return the complete trials that the sampler learns from, in the order it does so.
 
     Others were added or enqueued out of the space, or have an infinite value.

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tailproof.search_space import Space, space_from_state
+from tailproof.search.space.space import Space, space_from_state
 from tailproof.tune import process
 from tailproof.tune.alive import Heart
 from tailproof.tune.claims import BEAT, DONE, FAILED, LOST, RETRIED, Claim, Claims, Tally

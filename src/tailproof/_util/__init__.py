@@ -1,0 +1,1 @@
+"""Helpers that every subpackage shares: one module for each chore."""

@@ -1,0 +1,242 @@
+"""How a policy is put together from its parts: checks, posterior, schedule, guarantee."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tailproof._util import checks
+from tailproof.bandits import guarantees as g
+from tailproof.bandits.arms import Finite
+from tailproof.bandits.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
+from tailproof.bandits.features import Exact, FeatureMap, Nystrom
+from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
+from tailproof.bandits.posterior.features import (
+    DirectionPosterior,
+    NystromPosterior,
+    PosteriorInputs,
+    Sampling,
+)
+from tailproof.bandits.posterior.ridge import RidgePosterior
+from tailproof.bandits.schedules import (
+    AuthorsATA,
+    AuthorsTGP,
+    MomentBound,
+    Schedule,
+    Setting,
+    SubGaussian,
+    Theorem1,
+    Theorem3,
+    Theorem4,
+    authors_oversampling,
+    theorem4_oversampling,
+)
+from tailproof.kernels import Kernel
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def common_options(
+    space: Finite, kernel: Kernel, ridge: float, width_multiplier: float
+) -> dict[str, Any]:
+    """Check what all policies share, and return the options among it."""
+    if not isinstance(space, Finite):
+        raise ValueError(f"`space` must be Finite(arms), but got space={space!r}.")
+    checks.instance("kernel", kernel, Kernel, "a kernel such as SquaredExponential(0.2)")
+    with np.errstate(over="ignore"):
+        largest = float(np.max(kernel.diagonal(space.inputs)))
+    if not math.isfinite(largest):
+        raise ValueError(f"`kernel` must be finite on the arms, but k(x, x) reaches {largest}.")
+    ridge = checks.positive("ridge", ridge)
+    if ridge < 5e-16 * largest:
+        raise ValueError(
+            f"`ridge >= 5e-16 * k(x, x)` must hold to be felt in double precision, but got "
+            f"ridge={ridge!r} with k(x, x) up to {largest:g}."
+        )
+    return {
+        "ridge": ridge,
+        "width_multiplier": checks.positive("width_multiplier", width_multiplier),
+    }
+
+
+def known_options(
+    moment: MomentBound | None,
+    norm_bound: float | None,
+    horizon: int,
+    failure_probability: float,
+) -> dict[str, Any]:
+    """Check what the user claims to know, also where the schedule makes no use of it."""
+    if moment is not None:
+        checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
+    return {
+        "moment": moment,
+        "norm_bound": None if norm_bound is None else checks.positive("norm_bound", norm_bound),
+        "horizon": checks.integer("horizon", horizon, low=1),
+        "failure_probability": checks.in_unit_interval(
+            "failure_probability", failure_probability, closed_above=True
+        ),
+    }
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "`seed` must be an integer of at least 0, a SeedSequence or a Generator, but got "
+            f"seed={seed!r}."
+        ) from error
+
+
+def _setting(options: dict[str, Any]) -> Setting:
+    for name in ("moment", "norm_bound"):
+        if options[name] is None:
+            raise ValueError(
+                f"`{name}` must be given for schedule={options['schedule']!r}, but got None."
+            )
+    return Setting(
+        options["moment"],
+        options["norm_bound"],
+        options["ridge"],
+        options["failure_probability"],
+        options["horizon"],
+    )
+
+
+def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+    """Build GP-UCB or TGP-UCB."""
+    options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
+    chosen: Schedule = schedule
+    if isinstance(schedule, str):
+        setting = _setting(options)
+        chosen = Theorem1(setting) if schedule == "theory" else AuthorsTGP(setting)
+    rng = _generator(seed)
+    posterior = RidgePosterior(
+        config.kernel, X, options["ridge"], lambda t: chosen.truncation(t, 0)
+    )
+    guarantee = _ridge_guarantee(config, chosen)
+    return ArmOptimizer(config, posterior, chosen, guarantee, rng, rng.bit_generator.state)
+
+
+def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
+    if isinstance(schedule, Theorem1):
+        theorem, delta = "Theorem 1", schedule.setting.failure_probability
+        more = g.theorem1_hypotheses(delta) + _other_ridge(config, schedule.setting.ridge)
+    elif isinstance(schedule, SubGaussian):
+        theorem = "the self-normalized inequality of appendix B"
+        delta = schedule.failure_probability
+        more = _other_ridge(config, schedule.ridge)
+    else:
+        return _unproven(config.options["schedule"])
+    missing = g.kernel_hypotheses(config.kernel, config.space.inputs)
+    _warn(missing)
+    missing += more + g.width_hypotheses(config.options["width_multiplier"])
+    return g.guarantee(g.band_statement(theorem, delta, None), missing)
+
+
+def _other_ridge(config: PolicyConfig, ridge: float) -> list[str]:
+    same = ridge == config.options["ridge"]
+    return [] if same else [f"the schedule was made for ridge={ridge:g}."]
+
+
+def direction_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+    """Build ATA-GP-UCB or MoMA-GP-UCB."""
+    options, kernel, X = config.options, config.kernel, config.space.inputs
+    features, schedule = options["features"], options["schedule"]
+    rng = _generator(seed)
+    start = rng.bit_generator.state
+    setting = _setting(options) if isinstance(schedule, str) else None
+    chosen = schedule if setting is None else _direction_schedule(schedule, features, setting)
+    ground = PosteriorInputs(
+        kernel,
+        X,
+        options["ridge"],
+        chosen.truncation,
+        _with_residual(options["variance"], features),
+    )
+    estimator: DirectionEstimator
+    if config.policy == "ata_gp_ucb":
+        estimator = TruncateDirections(len(X))
+    else:
+        estimator = MedianOfMeans(len(X), _most_groups(options))
+    posterior: NystromPosterior | DirectionPosterior
+    if isinstance(features, Nystrom):
+        sampling = _sampling(features, schedule, setting)
+        posterior = NystromPosterior(ground, features, sampling, estimator, rng)
+    else:
+        posterior = DirectionPosterior(ground, features.embed(kernel, X, rng), estimator)
+    guarantee = _direction_guarantee(config, setting, posterior.residual, ground.with_residual)
+    return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
+
+
+def _direction_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
+    if name == "authors":
+        return AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
+    if isinstance(features, Nystrom):
+        return Theorem4(setting, features.accuracy)
+    if isinstance(features, Exact):
+        return Theorem4(setting, 0.0)
+    return Theorem3(setting)
+
+
+def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
+    """Return how the dictionary is drawn: the theorem's way, unless the authors' is asked for."""
+    authors = schedule == "authors"
+    q = features.oversampling
+    if q is None:
+        if setting is None:
+            raise ValueError(
+                "`oversampling` must be given to Nystrom(...) where the schedule is one's own, "
+                "but got None."
+            )
+        rule = authors_oversampling if authors else theorem4_oversampling
+        q = rule(setting, features.accuracy)
+    draws = features.draws or ("sites" if authors else "rounds")
+    return Sampling(q, each_round=draws == "rounds", by_leverage=authors)
+
+
+def _with_residual(variance: str | None, features: FeatureMap | Nystrom) -> bool:
+    """Choice (i) or (ii) of Algorithm 2; by default the paper's for these features."""
+    if variance is None:
+        return isinstance(features, Nystrom | Exact)
+    return checks.choice("variance", variance, ("i", "ii")) == "ii"
+
+
+def _most_groups(options: dict[str, Any]) -> int:
+    wanted = options["groups"]
+    if wanted is None:
+        wanted = 8.0 * math.log(options["horizon"] / options["failure_probability"])
+    return int(2 ** math.ceil(math.log2(max(wanted, 1.0))))
+
+
+def _direction_guarantee(
+    config: PolicyConfig, setting: Setting | None, residual: float, with_residual: bool
+) -> g.Guarantee:
+    options, X = config.options, config.space.inputs
+    if config.policy == "moma_gp_ucb":
+        return g.guarantee("", ["medians of means in feature directions have no theorem."])
+    if options["schedule"] != "theory" or setting is None:
+        return _unproven(options["schedule"])
+    features = options["features"]
+    missing = g.kernel_hypotheses(config.kernel, X)
+    _warn(missing)
+    theorem, more = g.feature_hypotheses(features, residual, config.kernel, X, setting)
+    missing += more + g.width_hypotheses(options["width_multiplier"])
+    if isinstance(features, Nystrom | Exact) and not with_residual:
+        missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
+    statement = g.band_statement(theorem, setting.failure_probability, setting.horizon)
+    return g.guarantee(statement, missing, setting.horizon)
+
+
+def _unproven(schedule: str | Schedule) -> g.Guarantee:
+    if schedule == "authors":
+        return g.guarantee("", ["the authors' constants are only order-wise the theorems'."])
+    return g.guarantee("", ["the schedule is one's own."])
+
+
+def _warn(missing: list[str]) -> None:
+    for reason in missing:
+        warnings.warn(f"No guarantee: {reason}", g.TheoryWarning, stacklevel=5)

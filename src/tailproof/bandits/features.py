@@ -1,0 +1,422 @@
+"""Feature maps: x -> phi(x) with phi(x) . phi(x') close to k(x, x').
+
+Notation: n arms, m features ("directions"), r the rank of the features over the arms. A map is
+applied to the arms once, as an `Embedding`
+
+    Phi (n, m) = coordinates (n, r) @ directions (m, r)^T,   directions^T directions = I_r
+
+so that everything of Algorithm 2 happens in r dimensions and its m truncation directions are
+recovered by one product. Exact for every map.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import roots_hermite
+
+from tailproof._compiled import dictionary as engine
+from tailproof._util import checks
+from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.kernels import Kernel, Matern, SquaredExponential, scaled_inputs
+
+Array = NDArray[np.float64]
+LARGEST_FEATURE_MATRIX = 2**25  # entries; with its decomposition about 1 GiB
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """A feature map applied to the arms.
+
+    Attributes
+    ----------
+    coordinates : (n, r)
+    directions : (u, r)
+        Distinct rows; row i stands for `copies[i]` equal (up to sign) directions.
+    copies : (u,)
+    query
+        Points (k, d) -> coordinates (k, r) and, where points may leave the span of the arms'
+        features, the part of phi outside it, (k, u); else None.
+    """
+
+    coordinates: Array
+    directions: Array
+    copies: Array
+    query: Callable[[Array], tuple[Array, Array | None]]
+
+    @property
+    def size(self) -> int:
+        """Number m of features, equal ones counted."""
+        return round(float(self.copies.sum()))
+
+    def squared_norms(self) -> Array:
+        """|phi(x)|^2 of each arm, shape (n,)."""
+        return np.einsum("ij,ij->i", self.coordinates, self.coordinates)
+
+
+@runtime_checkable
+class FeatureMap(Protocol):
+    """A map that is fixed before the first payoff."""
+
+    def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
+        """Apply the map to the arms `X` (n, d)."""
+        ...
+
+
+def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> Embedding:
+    """Embed features given by a formula; equal columns are kept once, with their count."""
+    root = np.sqrt(copies)
+    left, lengths, right = np.linalg.svd(phi(X) * root, full_matrices=False)
+    # The truncation of Alg. 2 sees the features themselves, not only their inner products, so
+    # only what is rounding in the features (not in the kernel) may be left out.
+    keep = lengths > 1e-13 * lengths[0]
+    turn = right[keep].T  # (u, r), orthonormal columns
+
+    def query(points: Array) -> tuple[Array, Array | None]:
+        values = phi(points) * root
+        inside = values @ turn
+        return inside, (values - inside @ turn.T) / root
+
+    return Embedding(
+        np.ascontiguousarray(left[:, keep] * lengths[keep]),
+        np.ascontiguousarray(turn / root[:, None]),
+        copies,
+        query,
+    )
+
+
+@dataclass(frozen=True)
+class QuadratureFourier:
+    """Quadrature Fourier features of the squared exponential kernel (section 5 (a)).
+
+    Gauss-Hermite nodes on a tensor grid: m = nodes^d frequencies with a cosine and a sine each.
+
+    Parameters
+    ----------
+    nodes
+        Nodes a dimension (the paper's m-bar).
+    folded
+        Nodes come in pairs +omega, -omega whose features repeat each other. True (default) keeps
+        one of each pair with doubled weight: the same kernel with half the features and so a
+        smaller width. False is the paper's form, 2 nodes^d features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailproof.kernels import SquaredExponential
+    >>> X, k = np.linspace(0, 1, 50)[:, None], SquaredExponential(0.2)
+    >>> qff = QuadratureFourier(nodes=32)
+    >>> phi = qff.features(k, X)
+    >>> phi.shape, bool(np.abs(phi @ phi.T - k.matrix(X, X)).max() < 1e-10)
+    ((50, 32), True)
+    >>> QuadratureFourier(32, folded=False).features(k, X).shape
+    (50, 64)
+    """
+
+    nodes: int
+    folded: bool = True
+
+    def __post_init__(self) -> None:
+        checks.integer("nodes", self.nodes, low=1)
+        if not isinstance(self.folded, bool):
+            raise ValueError(f"`folded` must be True or False, but got folded={self.folded!r}.")
+
+    def features(self, kernel: Kernel, X: Array) -> Array:
+        """Return phi(X), shape (n, m), every feature written out."""
+        phi, copies = self._explicit(kernel, X)
+        return np.repeat(phi(X), copies.astype(int), axis=1)
+
+    def error_bound(self, kernel: Kernel, X: Array) -> float:
+        """Uniform bound on |k(x, y) - phi(x) . phi(y)| over the box around `X` ("QFF error").
+
+        d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes on [0, 1]^d. On another box the lengthscale
+        is taken relative to its longest side in lengthscales, which can only enlarge the bound.
+        """
+        d = X.shape[1]
+        longest = self._longest_side(kernel, X)
+        if longest == 0.0:
+            return 0.0
+        log_bound = self.nodes * (1.0 - math.log(4.0 * self.nodes) + 2.0 * math.log(longest))
+        log_bound += math.log(d) + (d - 1) * math.log(2.0) - 0.5 * math.log(2.0)
+        return math.exp(min(log_bound, 700.0))
+
+    def nodes_for_theorem(self, horizon: int) -> int:
+        """Smallest number of nodes Theorem 3 allows: 2 log_{4/e}(T^3)."""
+        return math.ceil(2.0 * 3.0 * math.log(horizon) / math.log(4.0 / math.e))
+
+    def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
+        """Apply the map to the arms `X` (n, d)."""
+        phi, copies = self._explicit(kernel, X)
+        return _embed_explicit(phi, copies, X)
+
+    def _longest_side(self, kernel: Kernel, X: Array) -> float:
+        """Longest side of the box around the arms, in lengthscales: the 1/l of the paper's cube."""
+        if not isinstance(kernel, SquaredExponential):
+            raise ValueError(
+                "`kernel` must be SquaredExponential for QuadratureFourier features (Theorem 3 "
+                f"knows no other), but got {kernel!r}."
+            )
+        return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
+
+    def _explicit(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
+        """Return the distinct features as a function, and how often each occurs."""
+        longest = self._longest_side(kernel, X)
+        assert isinstance(kernel, SquaredExponential)
+        if self.nodes <= longest * longest:
+            raise ValueError(
+                f"`nodes > 1 / l^2` must hold for the quadrature to converge, but got nodes="
+                f"{self.nodes} with 1 / l^2 = {longest * longest:.4g}, l relative to the arms' "
+                "range; take more nodes or use Nystrom features."
+            )
+        d = X.shape[1]
+        if d * math.log(self.nodes) > math.log(LARGEST_FEATURE_MATRIX / (2.0 * len(X))):
+            raise ValueError(
+                f"`2 * nodes^d * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the features "
+                f"in memory, but got nodes={self.nodes}, d={d}, arms={len(X)}; use Nystrom "
+                "features."
+            )
+        omega, weight = half_grid([hermite(self.nodes)] * d)
+        zero = ~omega.any(axis=1)
+        # Of a pair +-omega one is kept; the frequency 0 is its own partner. Its sine is zero: a
+        # feature in the paper's count, none when folded.
+        pair = np.where(zero, 1.0, 2.0)
+        once = weight * pair if self.folded else weight
+        copies = np.ones_like(pair) if self.folded else pair
+        keep = ~zero | (not self.folded)
+        cosine, sine = np.sqrt(once), np.sqrt(once[keep])
+        lengthscale = kernel.lengthscale
+
+        def phi(points: Array) -> Array:
+            angle = math.sqrt(2.0) * scaled_inputs(points, lengthscale) @ omega.T
+            return np.concatenate([cosine * np.cos(angle), sine * np.sin(angle[:, keep])], axis=1)
+
+        return phi, np.concatenate([copies, copies[keep]])
+
+
+def hermite(nodes: int) -> tuple[Array, Array]:
+    """Return Gauss-Hermite nodes, exactly symmetric, and weights that sum to 1, (nodes,) each."""
+    roots, weights = roots_hermite(nodes)
+    # The difference gives an exact 0 for odd `nodes`, too.
+    return (roots - roots[::-1]) / 2.0, weights / math.sqrt(math.pi)
+
+
+def half_grid(rules: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return one of each pair +-omega of a tensor grid (g, d), and its weights nu(omega) (g,).
+
+    `rules` holds nodes, symmetric around 0, and weights for each of the d dimensions.
+    """
+    roots = [one for one, _ in rules]
+    grid = np.stack([g.ravel() for g in np.meshgrid(*roots, indexing="ij")], axis=1)
+    weight = np.ones(len(grid))
+    for factor in np.meshgrid(*[one for _, one in rules], indexing="ij"):
+        weight *= factor.ravel()
+    leading = np.zeros(len(grid))
+    for axis in range(len(rules)):
+        leading = np.where(leading == 0.0, grid[:, axis], leading)
+    keep = leading >= 0.0
+    return np.ascontiguousarray(grid[keep]), weight[keep]
+
+
+@dataclass(frozen=True)
+class RandomFourier:
+    """Random Fourier features (Remark 3): for comparison, they carry no sublinear regret bound.
+
+    Parameters
+    ----------
+    frequencies
+        Number of random frequencies; each gives a cosine and a sine.
+
+    The kernel may be SquaredExponential or Matern. Frequencies are drawn from the optimizer's seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailproof.kernels import Matern
+    >>> X, k = np.linspace(0, 1, 30)[:, None], Matern(1.5, 0.3)
+    >>> embedding = RandomFourier(2000).embed(k, X, np.random.default_rng(0))
+    >>> phi = embedding.coordinates @ embedding.directions.T
+    >>> phi.shape, bool(np.abs(phi @ phi.T - k.matrix(X, X)).max() < 0.1)
+    ((30, 4000), True)
+    """
+
+    frequencies: int
+
+    def __post_init__(self) -> None:
+        checks.integer("frequencies", self.frequencies, low=1)
+
+    def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
+        """Apply the map, with newly drawn frequencies, to the arms `X` (n, d)."""
+        omega = self._draw(kernel, X.shape[1], rng)
+        assert isinstance(kernel, (SquaredExponential, Matern))
+        lengthscale = kernel.lengthscale
+
+        def phi(points: Array) -> Array:
+            angle = scaled_inputs(points, lengthscale) @ omega.T
+            both = np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+            return both / math.sqrt(self.frequencies)
+
+        return _embed_explicit(phi, np.ones(2 * self.frequencies), X)
+
+    def _draw(self, kernel: Kernel, d: int, rng: np.random.Generator) -> Array:
+        normal = rng.standard_normal((self.frequencies, d))
+        if isinstance(kernel, SquaredExponential):
+            return normal
+        if isinstance(kernel, Matern):
+            # The spectral measure is a multivariate Student-t with 2 nu degrees of freedom.
+            chi2 = rng.chisquare(2.0 * kernel.nu, self.frequencies)
+            return normal * np.sqrt(2.0 * kernel.nu / chi2)[:, None]
+        raise ValueError(
+            "`kernel` must be SquaredExponential or Matern for RandomFourier features, "
+            f"but got {kernel!r}."
+        )
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The kernel's own features on finitely many arms: the eigenbasis of their kernel matrix.
+
+    Parameters
+    ----------
+    tolerance
+        Eigenvalues of at most this share of the largest are left out. Fewer directions mean a
+        smaller width; what is left out stays in the variance (choice (ii) of Algorithm 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tailproof.kernels import SquaredExponential
+    >>> X, rng = np.linspace(0, 1, 100)[:, None], np.random.default_rng(0)
+    >>> Exact(tolerance=1e-9).embed(SquaredExponential(0.2), X, rng).size  # directions
+    15
+    """
+
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        checks.in_unit_interval("tolerance", self.tolerance, closed_above=False)
+
+    def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
+        """Apply the map to the arms `X` (n, d)."""
+        psi = kernel_coordinates(kernel, X, self.tolerance)
+        lengths = np.einsum("ij,ij->j", psi, psi)
+        inverse = psi / np.where(lengths > 0.0, lengths, 1.0)
+
+        def query(points: Array) -> tuple[Array, Array | None]:
+            return kernel.matrix(points, X) @ inverse, None
+
+        r = psi.shape[1]
+        return Embedding(psi, np.eye(r), np.ones(r), query)
+
+
+@dataclass(frozen=True)
+class Nystrom:
+    """Nystrom embedding on a dictionary of past points, redrawn every round (Algorithm 3).
+
+    phi_t(x) = (K_D^(1/2))^+ k_D(x). After round t each past round i puts x_i into the dictionary
+    with probability min(q sigma_{t-1}^2(x_i), 1); a point drawn twice enters once. With a small q
+    or a small ridge dictionaries swing: a full one lowers the variances by which the next is
+    drawn, which comes out sparse, and may be empty (then mean 0, variance k(x, x)).
+
+    Parameters
+    ----------
+    accuracy
+        The paper's epsilon in (0, 1); sets q.
+    oversampling
+        q itself, instead of the schedule's: 6 rho ln(4T/delta) / epsilon^2 with
+        rho = (1 + epsilon) / (1 - epsilon) (Theorem 4), or the authors' ln(T) / epsilon^2.
+    draws
+        "rounds" draws once a past round (Algorithm 3), "sites" once a distinct point, without
+        its count (the authors' runs); None leaves it to the schedule.
+    reduced
+        False (the paper): |D| features. True: the r directions of the eigenbasis of K_D, with the
+        same inner products; fewer directions, smaller width.
+    cutoff
+        What counts as zero in the pseudo-inverse: directions in which the kernel matrix of all
+        arms has an eigenvalue of at most this share of its largest.
+
+    Examples
+    --------
+    >>> import numpy as np, tailproof as tp
+    >>> opt = tp.ata_gp_ucb(tp.Finite(np.linspace(0, 1, 50)[:, None]), tp.Matern(2.5, 0.3),
+    ...                     features=Nystrom(accuracy=0.5), moment=tp.MomentBound(1.0, 2.0),
+    ...                     norm_bound=1.0, seed=0)
+    >>> opt.tell_index([3, 30, 3], [1.0, 0.5, 2.0])
+    >>> std = opt.predict().std
+    >>> bool(std[3] < std[30] < std[15])
+    True
+    """
+
+    accuracy: float = 0.1
+    oversampling: float | None = None
+    draws: str | None = None
+    reduced: bool = False
+    cutoff: float = 1e-10
+
+    def __post_init__(self) -> None:
+        checks.in_unit_interval("accuracy", self.accuracy, closed_above=False)
+        checks.in_unit_interval("cutoff", self.cutoff, closed_above=False)
+        if self.oversampling is not None:
+            checks.positive("oversampling", self.oversampling)
+        if self.draws is not None:
+            checks.choice("draws", self.draws, ("rounds", "sites"))
+        if not isinstance(self.reduced, bool):
+            raise ValueError(f"`reduced` must be True or False, but got reduced={self.reduced!r}.")
+
+
+def nystrom_embedding(
+    nystrom: Nystrom, psi: Array, dictionary: NDArray[np.int64], kernel: Kernel, X: Array
+) -> Embedding:
+    """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
+
+    With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
+    features are the projections F^T psi, turned by E. If the dictionary spans everything
+    psi does, F is square: then the coordinates are psi itself (the very same array), and E F^T
+    are the directions.
+    """
+    if len(dictionary) == 0:
+        return _no_features(len(psi), 0)
+    # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
+    # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
+    lengths, left, right = engine.spanned(psi, dictionary, rounding(nystrom))
+    if len(lengths) == 0:
+        return _no_features(len(psi), len(dictionary))
+    full = len(lengths) == psi.shape[1]
+
+    def query(points: Array) -> tuple[Array, Array | None]:
+        inside = kernel.matrix(points, X[dictionary]) @ (left / lengths)
+        return (inside @ right.T if full else inside), None
+
+    coordinates = psi if full else psi @ right
+    if nystrom.reduced:
+        directions = right.T if full else np.eye(len(lengths))
+    else:
+        directions = left @ right.T if full else left
+    ones = np.ones(len(directions))
+    return Embedding(coordinates, np.ascontiguousarray(directions), ones, query)
+
+
+def rounding(nystrom: Nystrom) -> float:
+    """Return the share of K_D's largest eigenvalue up to which another one counts as zero."""
+    return max(1e-3 * nystrom.cutoff, 1e-15)
+
+
+def _no_features(arms: int, size: int) -> Embedding:
+    """Embed in `size` features that are zero everywhere: an empty dictionary, or one of zeros."""
+
+    def query(points: Array) -> tuple[Array, Array | None]:
+        return np.zeros((len(points), 1)), None
+
+    return Embedding(np.zeros((arms, 1)), np.zeros((size, 1)), np.ones(size), query)
+
+
+def check_features(features: FeatureMap | Nystrom) -> FeatureMap | Nystrom:
+    """Return `features` if it is a feature map."""
+    if not isinstance(features, Nystrom):
+        example = "a feature map such as QuadratureFourier(nodes=32), Nystrom() or Exact()"
+        checks.instance("features", features, FeatureMap, example)
+    return features

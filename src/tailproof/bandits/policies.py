@@ -1,0 +1,230 @@
+"""The paper's policies: named compositions of kernel, features, estimator and schedule."""
+
+from __future__ import annotations
+
+import math
+
+from tailproof._util import checks
+from tailproof.bandits.arms import Finite
+from tailproof.bandits.assembly import (
+    Seed,
+    common_options,
+    direction_policy,
+    known_options,
+    ridge_policy,
+)
+from tailproof.bandits.features import FeatureMap, Nystrom, check_features
+from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
+from tailproof.bandits.schedules import MomentBound, Schedule, check_schedule
+from tailproof.kernels import Kernel
+
+
+def gp_ucb(
+    space: Finite,
+    kernel: Kernel,
+    schedule: Schedule,
+    *,
+    ridge: float = 1.0,
+    width_multiplier: float = 1.0,
+    seed: Seed = None,
+) -> ArmOptimizer:
+    """GP-UCB: no truncation at all. Right for light tails, and believes its outliers under heavy.
+
+    Parameters
+    ----------
+    space, kernel
+        The arms, and how alike their mean payoffs are.
+    schedule
+        `SubGaussian(...)` for the width of the sub-Gaussian theory, `CustomSchedule(widths)` for your own.
+    ridge
+        lambda > 0, the noise variance the model assumes, in units of payoff^2 / k(x, x).
+    width_multiplier
+        Factor on the schedule's width; recorded with the optimizer.
+    seed
+        An int, a SeedSequence or a Generator.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.SquaredExponential(0.5), tp.CustomSchedule(2.0), seed=0)
+    >>> opt.tell([0.0], [1.0, 1.2]); opt.tell([1.0], 3.0)
+    >>> opt.recommend().point
+    array([1.])
+    """
+    check_schedule(schedule, ())
+    if schedule.truncation(1, 0) != math.inf:
+        raise ValueError(
+            f"`schedule` must not truncate in gp_ucb, but got {schedule!r}; use tgp_ucb."
+        )
+    options = common_options(space, kernel, ridge, width_multiplier) | {"schedule": schedule}
+    return ridge_policy(PolicyConfig("gp_ucb", space, kernel, options), seed)
+
+
+def tgp_ucb(
+    space: Finite,
+    kernel: Kernel,
+    *,
+    moment: MomentBound | None = None,
+    norm_bound: float | None = None,
+    horizon: int = 10_000,
+    failure_probability: float = 0.1,
+    ridge: float = 1.0,
+    schedule: str | Schedule = "theory",
+    width_multiplier: float = 1.0,
+    seed: Seed = None,
+) -> ArmOptimizer:
+    """TGP-UCB (Algorithm 1): each payoff is set to zero, once, if it exceeds its b_t.
+
+    Parameters
+    ----------
+    space, kernel
+        The arms, and how alike their mean payoffs are.
+    moment
+        `MomentBound(alpha, v)`: E|y|^(1+alpha) <= v.
+    norm_bound
+        B: a bound on the RKHS norm of the mean payoffs (the authors used max |f|).
+    horizon
+        T; the authors' and the theory's schedule for this policy do not depend on it.
+    failure_probability
+        delta in (0, 1].
+    ridge
+        lambda > 0.
+    schedule
+        "theory" (Theorem 1), "authors", or a schedule such as `CustomSchedule(widths, levels)`, for which
+        moment and norm_bound are not needed.
+    width_multiplier
+        Factor on the schedule's width; recorded with the optimizer.
+    seed
+        An int, a SeedSequence or a Generator.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> opt = tp.tgp_ucb(tp.Finite([[0.0], [1.0]]), tp.Matern(2.5, 0.3),
+    ...                  moment=tp.MomentBound(alpha=1.0, v=4.0), norm_bound=1.0, seed=0)
+    >>> opt.tell(opt.ask(), 1e9)  # far above b_1 = 2: set to zero
+    >>> float(opt.recommend().mean)
+    0.0
+    """
+    options = common_options(space, kernel, ridge, width_multiplier)
+    options |= known_options(moment, norm_bound, horizon, failure_probability)
+    options["schedule"] = check_schedule(schedule, ("theory", "authors"))
+    return ridge_policy(PolicyConfig("tgp_ucb", space, kernel, options), seed)
+
+
+def ata_gp_ucb(
+    space: Finite,
+    kernel: Kernel,
+    *,
+    features: FeatureMap | Nystrom,
+    moment: MomentBound | None = None,
+    norm_bound: float | None = None,
+    horizon: int = 10_000,
+    failure_probability: float = 0.1,
+    ridge: float = 1.0,
+    schedule: str | Schedule = "theory",
+    variance: str | None = None,
+    width_multiplier: float = 1.0,
+    seed: Seed = None,
+) -> ArmOptimizer:
+    """ATA-GP-UCB (Algorithm 2): truncation in every feature direction, all history, every round.
+
+    Parameters
+    ----------
+    space, kernel
+        The arms, and how alike their mean payoffs are.
+    features
+        `QuadratureFourier(nodes)`, `Nystrom(accuracy)`, `Exact()` or `RandomFourier(frequencies)`.
+    moment
+        `MomentBound(alpha, v)`: E|y|^(1+alpha) <= v.
+    norm_bound
+        B: a bound on the RKHS norm of the mean payoffs (the authors used max |f|).
+    horizon
+        T, the number of rounds the guarantee is for; more may be told.
+    failure_probability
+        delta in (0, 1].
+    ridge
+        lambda > 0.
+    schedule
+        "theory" (Theorem 3 for quadrature features, Theorem 4 for Nystrom and, with accuracy 0
+        and m the rank, for exact ones), "authors", or a schedule such as `CustomSchedule(widths, levels)`,
+        for which moment and norm_bound are not needed.
+    variance
+        "i" or "ii" of Algorithm 2; None takes the paper's: (i) for Fourier features, else (ii).
+    width_multiplier
+        Factor on the schedule's width; recorded with the optimizer.
+    seed
+        An int, a SeedSequence or a Generator.
+
+    Examples
+    --------
+    >>> import numpy as np, tailproof as tp
+    >>> arms = np.linspace(0.01, 1.0, 100)[:, None]
+    >>> opt = tp.ata_gp_ucb(tp.Finite(arms), tp.SquaredExponential(0.2),
+    ...                     features=tp.QuadratureFourier(nodes=32),
+    ...                     moment=tp.MomentBound(alpha=1.0, v=4.0), norm_bound=1.0, seed=0)
+    >>> rng = np.random.default_rng(1)
+    >>> for _ in range(20):
+    ...     x = opt.ask()
+    ...     opt.tell(x, np.sin(3 * x[0]) + rng.standard_t(3))
+    >>> opt.predict(arms).mean.shape
+    (100,)
+    """
+    options = common_options(space, kernel, ridge, width_multiplier)
+    options |= known_options(moment, norm_bound, horizon, failure_probability) | {
+        "features": check_features(features),
+        "schedule": check_schedule(schedule, ("theory", "authors")),
+        "variance": variance,
+    }
+    return direction_policy(PolicyConfig("ata_gp_ucb", space, kernel, options), seed)
+
+
+def moma_gp_ucb(
+    space: Finite,
+    kernel: Kernel,
+    *,
+    features: FeatureMap | Nystrom,
+    moment: MomentBound | None = None,
+    norm_bound: float | None = None,
+    horizon: int = 10_000,
+    failure_probability: float = 0.1,
+    ridge: float = 1.0,
+    schedule: str | Schedule = "heuristic",
+    variance: str | None = None,
+    groups: int | None = None,
+    width_multiplier: float = 1.0,
+    seed: Seed = None,
+) -> ArmOptimizer:
+    """Median of means in every feature direction: the paper's closing suggestion, a heuristic.
+
+    As `ata_gp_ucb`, but r_i is a median over groups of rounds instead of a truncated sum, so that
+    no payoff is ever discarded and no level b_t is needed.
+
+    Parameters
+    ----------
+    schedule
+        "heuristic": the width of ATA-GP-UCB's theorem for the same features, which nobody has
+        proved for this estimator; "authors": likewise their width; or a schedule of one's own.
+    groups
+        Most groups used, rounded up to a power of two; None for 8 ln(T / delta). Few payoffs a
+        direction mean fewer groups: below 4 the plain sum is all there is.
+
+    The other parameters are those of `ata_gp_ucb`.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> opt = tp.moma_gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Matern(1.5, 0.5), features=tp.Exact(),
+    ...                      schedule=tp.CustomSchedule(2.0), seed=0)
+    >>> opt.tell([0.0], [1.0] * 15 + [1e6]); opt.tell([1.0], [2.0] * 16)
+    >>> opt.recommend().point
+    array([1.])
+    """
+    options = common_options(space, kernel, ridge, width_multiplier)
+    options |= known_options(moment, norm_bound, horizon, failure_probability) | {
+        "features": check_features(features),
+        "schedule": check_schedule(schedule, ("heuristic", "authors")),
+        "variance": variance,
+        "groups": None if groups is None else checks.integer("groups", groups, low=1),
+    }
+    return direction_policy(PolicyConfig("moma_gp_ucb", space, kernel, options), seed)

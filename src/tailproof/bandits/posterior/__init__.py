@@ -1,0 +1,1 @@
+"""Posterior mean and variance of the arms: ridge regression, explicit features, Nystrom."""

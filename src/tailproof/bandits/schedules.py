@@ -1,0 +1,342 @@
+"""Truncation levels b_t and confidence widths beta_t: the theorems', the authors', one's own.
+
+Notation: t payoffs told so far, m directions (features) in use, T horizon, delta failure
+probability, E|y|^(1+alpha) <= v, |f| <= B in the RKHS norm, lambda ridge. A schedule answers
+
+    truncation(t, m)          b_t, applied when payoff number t has been told
+    width(t, m, log_det)      beta_{t+1}: the band after t payoffs is mean +- beta_{t+1} std,
+                              log_det = ln |I + K_t / lambda|
+
+Widths are factors of the posterior standard deviation sigma as the paper defines it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+from tailproof._util import checks
+
+
+@runtime_checkable
+class Schedule(Protocol):
+    """What a policy asks of a schedule, once a round."""
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        ...
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        ...
+
+
+@dataclass(frozen=True)
+class MomentBound:
+    """The assumption E|y|^(1+alpha) <= v on RAW payoffs (section 2): it is not shift-invariant.
+
+    Parameters
+    ----------
+    alpha
+        In (0, 1]; 1 means finite variance.
+    v
+        Positive, in units of payoff^(1+alpha).
+
+    Examples
+    --------
+    >>> MomentBound(alpha=1.0, v=4.0).scale
+    2.0
+    """
+
+    alpha: float
+    v: float
+
+    def __post_init__(self) -> None:
+        alpha = checks.in_unit_interval("alpha", self.alpha, closed_above=True)
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "v", checks.positive("v", self.v))
+
+    @cached_property
+    def scale(self) -> float:
+        """v^(1/(1+alpha)), in units of payoff."""
+        return float(self.v ** (1.0 / (1.0 + self.alpha)))
+
+    @cached_property
+    def growth(self) -> float:
+        """(1 - alpha) / (2 (1 + alpha)), the exponent of t in Theorems 3 and 4."""
+        return (1.0 - self.alpha) / (2.0 * (1.0 + self.alpha))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the theorems take as known."""
+
+    moment: MomentBound
+    norm_bound: float
+    ridge: float
+    failure_probability: float
+    horizon: int
+
+    def __post_init__(self) -> None:
+        checks.instance("moment", self.moment, MomentBound, "a MomentBound(alpha, v)")
+        checks.positive("norm_bound", self.norm_bound)
+        checks.positive("ridge", self.ridge)
+        checks.in_unit_interval("failure_probability", self.failure_probability, closed_above=True)
+        checks.integer("horizon", self.horizon, low=1)
+
+
+def _payoff_truncation(moment: MomentBound, t: int) -> float:
+    """v^(1/(1+a)) t^(1/(2(1+a))), the level of payoff number t in TGP-UCB."""
+    return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
+
+
+@dataclass(frozen=True)
+class Theorem1:
+    """TGP-UCB.
+
+    b_t = v^(1/(1+a)) t^(1/(2(1+a)))
+    beta_{t+1} = B + 3/sqrt(lambda) b_t sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
+    """
+
+    setting: Setting
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        return _payoff_truncation(self.setting.moment, t)
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        s = self.setting
+        root = math.sqrt(log_det + 2.0 * math.log(1.0 / s.failure_probability))
+        return s.norm_bound + 3.0 / math.sqrt(s.ridge) * self.truncation(t, m) * root
+
+
+def _direction_truncation(moment: MomentBound, t: int, log_term: float) -> float:
+    return float((moment.v / log_term) ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
+
+
+def _direction_noise(moment: MomentBound, t: int, m: int, log_term: float) -> float:
+    """sqrt(m) v^(1/(1+a)) ln(..)^(a/(1+a)) t^((1-a)/(2(1+a))); nothing before the first payoff."""
+    if t == 0:
+        return 0.0
+    power = log_term ** (moment.alpha / (1.0 + moment.alpha))
+    return math.sqrt(m) * moment.scale * power * float(t**moment.growth)
+
+
+@dataclass(frozen=True)
+class Theorem3:
+    """ATA-GP-UCB with quadrature Fourier features (Lemma 1).
+
+    b_t = (v / ln(2mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
+    beta_{t+1} = B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(2mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
+
+    m is the number of directions truncated in. The paper's text puts nodes^d there although its
+    map has 2 nodes^d features; the union bound of appendix D.1 runs over all of them.
+    """
+
+    setting: Setting
+
+    def _log(self, m: int) -> float:
+        s = self.setting
+        return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        return _direction_truncation(self.setting.moment, t, self._log(m))
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        s = self.setting
+        noise = _direction_noise(s.moment, t, m, self._log(m))
+        return s.norm_bound + 4.0 / math.sqrt(s.ridge) * noise
+
+
+@dataclass(frozen=True)
+class Theorem4:
+    """ATA-GP-UCB with Nystrom embeddings; accuracy 0 for exact features, m their rank.
+
+    b_t = (v / ln(4mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
+    beta_{t+1} = B (1 + 1/sqrt(1-eps))
+                 + 4 sqrt(m/lambda) v^(1/(1+a)) ln(4mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
+    """
+
+    setting: Setting
+    accuracy: float
+
+    def _log(self, m: int) -> float:
+        s = self.setting
+        return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        return _direction_truncation(self.setting.moment, t, self._log(m))
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        s = self.setting
+        bias = s.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
+        return bias + 4.0 / math.sqrt(s.ridge) * _direction_noise(s.moment, t, m, self._log(m))
+
+
+def theorem4_oversampling(setting: Setting, accuracy: float) -> float:
+    """Return q = 6 rho ln(4T/delta) / eps^2, rho = (1 + eps) / (1 - eps) (Theorem 4)."""
+    rho = (1.0 + accuracy) / (1.0 - accuracy)
+    log_term = math.log(4.0 * setting.horizon / setting.failure_probability)
+    return 6.0 * rho * log_term / accuracy**2
+
+
+@dataclass(frozen=True)
+class AuthorsTGP:
+    """TGP-UCB as the authors ran it: "order-wise similar to theory", no guarantee.
+
+    b_t = v^(1/(1+a)) t^(1/(2(1+a)))
+    beta_t = B sqrt(lambda) + b_t sqrt(ln t), as a factor of sigma/sqrt(lambda)
+    """
+
+    setting: Setting
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        return _payoff_truncation(self.setting.moment, t)
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}, from the formula at t + 1."""
+        s = self.setting
+        noise = self.truncation(t + 1, m) * math.sqrt(math.log(t + 1))
+        return s.norm_bound + noise / math.sqrt(s.ridge)
+
+
+@dataclass(frozen=True)
+class AuthorsATA:
+    """ATA-GP-UCB as the authors ran it: "order-wise similar to theory", no guarantee.
+
+    b_t = t^((1-a)/(2(1+a))) (v / L)^(1/(1+a))
+    beta = B sqrt(lambda) + sqrt(m) v^(1/(1+a)) L^(a/(1+a)) t^((1-a)/(2(1+a))),
+    as a factor of sigma/sqrt(lambda), with L = ln(mT) for fixed features and beta_{t+1} taken at
+    t + 1; L = ln((m_t + 1) T) for the Nystrom dictionary of round t (`dictionary`) and beta_{t+1}
+    taken at t.
+    """
+
+    setting: Setting
+    dictionary: bool
+
+    def _log(self, m: int) -> float:
+        # One feature and a horizon of one round would leave nothing to divide by.
+        return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        return _direction_truncation(self.setting.moment, t, self._log(m))
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        s = self.setting
+        step = t if self.dictionary else t + 1
+        noise = _direction_noise(s.moment, step, m, self._log(m))
+        return s.norm_bound + noise / math.sqrt(s.ridge)
+
+
+def authors_oversampling(setting: Setting, accuracy: float) -> float:
+    """Return the authors' q = ln(T) / eps^2."""
+    return math.log(setting.horizon) / accuracy**2
+
+
+@dataclass(frozen=True)
+class SubGaussian:
+    """GP-UCB under R-sub-Gaussian noise (appendix B, before truncation enters).
+
+    beta_{t+1} = B + R/sqrt(lambda) sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
+
+    Examples
+    --------
+    >>> schedule = SubGaussian(noise_bound=1.0, norm_bound=2.0, ridge=1.0, failure_probability=1.0)
+    >>> schedule.width(t=9, m=0, log_det=4.0)
+    4.0
+    """
+
+    noise_bound: float
+    norm_bound: float
+    ridge: float
+    failure_probability: float
+
+    def __post_init__(self) -> None:
+        checks.positive("noise_bound", self.noise_bound)
+        checks.positive("norm_bound", self.norm_bound)
+        checks.positive("ridge", self.ridge)
+        checks.in_unit_interval("failure_probability", self.failure_probability, closed_above=True)
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return infinity: nothing is truncated."""
+        return math.inf
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        root = math.sqrt(log_det + 2.0 * math.log(1.0 / self.failure_probability))
+        return self.norm_bound + self.noise_bound / math.sqrt(self.ridge) * root
+
+
+@dataclass(frozen=True)
+class CustomSchedule:
+    """One's own levels and widths, each a number or a function of the round: no guarantee.
+
+    Parameters
+    ----------
+    widths
+        beta_t, the width with which round t = 1, 2, .. chooses.
+    levels
+        b_t, the truncation level after t payoffs; infinity (default) truncates nothing.
+
+    An optimizer whose schedule holds functions cannot be saved: state files are data, never code.
+
+    Examples
+    --------
+    Panel (f) of the paper's figure: beta_t = ln t, payoffs above t^(1/4) set to zero.
+
+    >>> import math
+    >>> panel_f = CustomSchedule(widths=math.log, levels=lambda t: t**0.25)
+    >>> panel_f.truncation(16, m=0), CustomSchedule(2.0).width(7, m=0, log_det=0.0)
+    (2.0, 2.0)
+    """
+
+    widths: float | Callable[[int], float]
+    levels: float | Callable[[int], float] = math.inf
+
+    def __post_init__(self) -> None:
+        if not callable(self.widths):
+            _non_negative("widths", self.widths)
+        if not callable(self.levels) and self.levels != math.inf:
+            _non_negative("levels", self.levels)
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return b_t."""
+        level = self.levels(t) if callable(self.levels) else self.levels
+        return level if level == math.inf else _non_negative(f"levels({t})", level)
+
+    def width(self, t: int, m: int, log_det: float) -> float:
+        """Return beta_{t+1}."""
+        width = self.widths(t + 1) if callable(self.widths) else self.widths
+        return _non_negative(f"widths({t + 1})", width)
+
+
+def _non_negative(name: str, value: Any) -> float:
+    result = checks.number(name, value)
+    if result < 0.0:
+        raise ValueError(f"`{name} >= 0` must hold, but got {value!r}.")
+    return result
+
+
+def check_schedule(value: Any, names: tuple[str, ...]) -> str | Schedule:
+    """Return one of the schedules' names, or a schedule."""
+    if isinstance(value, str) and names:
+        return checks.choice("schedule", value, names)
+    example = (
+        f"one of {list(names)}, or CustomSchedule(...)"
+        if names
+        else "SubGaussian(...) or CustomSchedule(...)"
+    )
+    checks.instance("schedule", value, Schedule, example)
+    schedule: Schedule = value
+    return schedule

@@ -1,0 +1,1 @@
+"""The practical optimizer over a space of parameters: nothing to know in advance, no guarantee."""

@@ -1,0 +1,1 @@
+"""Acquisition: the upper confidence bound, its optimization, initial and exploratory designs."""

@@ -1,0 +1,65 @@
+"""Every policy with every feature map, by name: the cases that the tests of `bandits` share."""
+
+import numpy as np
+import pytest
+
+import tailproof as tp
+
+ARMS = np.linspace(0.0, 1.0, 9)[:, None]
+SPACE = tp.Finite(ARMS)
+KERNEL = tp.SquaredExponential(0.2)
+LABELS = ("ant", "bee", "cat", "dog")
+FEATURES = {
+    "exact": tp.Exact(),
+    "nystrom": tp.Nystrom(accuracy=0.5, oversampling=3.0),  # chances below one: a random dictionary
+    "reduced": tp.Nystrom(accuracy=0.5, reduced=True),
+    "qff": tp.QuadratureFourier(nodes=32),
+    "qff-paper": tp.QuadratureFourier(nodes=31, folded=False),
+    "rff": tp.RandomFourier(frequencies=24),
+}
+DIRECTIONS = [f"ata_gp_ucb theory {name}" for name in FEATURES]
+DIRECTIONS += [f"ata_gp_ucb authors {name}" for name in FEATURES]
+DIRECTIONS += [f"moma_gp_ucb heuristic {name}" for name in FEATURES]
+SETUPS = ["gp_ucb theory", "tgp_ucb theory", "tgp_ucb authors", *DIRECTIONS]
+# Fourier features need a stationary kernel; all others take any.
+ANY_KERNEL = [name for name in SETUPS if name.split()[-1] not in ("qff", "qff-paper", "rff")]
+
+every_setup = pytest.mark.parametrize("setup", SETUPS)
+
+
+def build(setup, space=SPACE, kernel=KERNEL, **changes):
+    """Make the optimizer that a line of SETUPS names; `changes` replace options."""
+    policy, schedule, *features = setup.split()
+    moment = changes.pop("moment", tp.MomentBound(alpha=0.5, v=4.0))
+    options = {"ridge": 1.0, "seed": 5} | changes
+    if policy == "gp_ucb":
+        options.pop("horizon", None)
+        options.setdefault("schedule", tp.SubGaussian(1.0, 1.0, options["ridge"], 0.1))
+        return tp.gp_ucb(space, kernel, **options)
+    options = {"moment": moment, "norm_bound": 1.0, "horizon": 1000, "schedule": schedule} | options
+    if policy == "tgp_ucb":
+        return tp.tgp_ucb(space, kernel, **options)
+    options.setdefault("features", FEATURES[features[0]] if features else None)
+    return getattr(tp, policy)(space, kernel, **options)
+
+
+def rounds(count, arms=9, seed=1):
+    """Heavy-tailed payoffs at random arms: lists of arm numbers and of payoffs."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(arms, size=count).tolist(), rng.standard_t(1.5, count).tolist()
+
+
+def assert_same(one, other):
+    """Two optimizers answer alike, bit for bit, now and for the next rounds."""
+    for name in ("mean", "std", "lower", "upper"):
+        assert np.array_equal(getattr(one.predict(), name), getattr(other.predict(), name)), name
+    assert one.beta == other.beta
+    assert one.pending.tolist() == other.pending.tolist()
+    for field in ("indices", "payoffs", "points"):
+        assert np.array_equal(getattr(one.history, field), getattr(other.history, field)), field
+    for payoff in (0.5, -40.0, 1.5):
+        arms = one.ask_index(), other.ask_index()
+        assert arms[0] == arms[1]
+        one.tell_index(arms[0], payoff)
+        other.tell_index(arms[1], payoff)
+    assert np.array_equal(one.predict().mean, other.predict().mean)

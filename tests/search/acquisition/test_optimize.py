@@ -1,0 +1,176 @@
+"""The search for the highest upper end of a belief: against fine grids, in every kind of space."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tailproof import Choice, Configurations, Fixed, Float, Int, Space
+from tailproof.search.acquisition.optimize import maximize, sobol
+from tailproof.search.model.fit import refit
+from tailproof.search.model.gp import Layout
+from tailproof.search.model.parameters import Data, Settings
+from tailproof.search.model.posterior import believe
+
+NONE = np.empty((0, 2))
+
+
+class Hills:
+    """A belief made of bumps in the model's coordinates, with a deviation that varies, too."""
+
+    def __init__(self, centers, heights, reach=0.15, deviation=0.1):
+        self.centers, self.heights = np.array(centers), np.array(heights)
+        self.reach, self.deviation = reach, deviation
+
+    def predict(self, C):
+        away = C[:, None, :] - self.centers
+        bumps = np.exp(-np.square(away).sum(axis=2) / (2.0 * self.reach**2))
+        return bumps @ self.heights, self.deviation * (1.0 + C.sum(axis=1) / max(C.shape[1], 1))
+
+    def uppers(self, C, width):
+        mean, deviation = self.predict(C)
+        return mean + width * deviation
+
+    def upper(self, c, width):
+        mean, deviation = self.predict(c[None])
+        away = c - self.centers
+        bumps = self.heights * np.exp(-np.square(away).sum(axis=1) / (2.0 * self.reach**2))
+        slope = -(bumps @ away) / self.reach**2 + width * self.deviation / max(len(c), 1)
+        return float(mean[0] + width * deviation[0]), slope
+
+
+def upper(space, belief, width, U):
+    return belief.uppers(space.coordinates(U), width)
+
+
+def grid(space, count):
+    """A fine grid of the cube, snapped."""
+    axes = [np.linspace(0.0, 1.0, count)] * space.dimension
+    return np.unique(space.snap(np.array(list(itertools.product(*axes)))), axis=0)
+
+
+CASES = {
+    "one": (Space(x=Float(0, 1)), 2001),
+    "two": (Space(x=Float(0, 1), y=Float(1e-4, 1.0, log=True)), 101),
+    "mixed": (Space(x=Float(0, 1), n=Int(1, 9), mode=Choice("a", "b", "c")), 61),
+    "steps": (Space(x=Float(0, 1, step=0.05), n=Int(1, 9)), 61),
+    "many integers": (Space(n=Int(1, 3000), m=Int(1, 5)), 61),
+    "fixed": (Space(x=Float(0, 1), k=Fixed(3)), 2001),
+}
+
+
+@pytest.mark.parametrize(("space", "fine"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("width", [0.0, 2.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_finds_the_maximum_of_a_fine_grid(space, fine, width, seed):
+    rng = np.random.default_rng(seed)
+    seen = space.snap(rng.random((30, space.dimension)))
+    centers = space.coordinates(seen[:3])
+    belief = Hills(centers, [1.0, 0.7, 0.5])
+    u = maximize(space, belief, width, seen, np.random.default_rng(seed))
+    best = upper(space, belief, width, grid(space, fine)).max()
+    assert upper(space, belief, width, u[None])[0] >= best - 1e-3
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+@pytest.mark.parametrize("width", [0.0, 2.0])
+def test_it_finds_the_maximum_of_a_belief_from_payoffs(dimension, width):
+    rng = np.random.default_rng(dimension)
+    space = Space({f"x{k}": Float(0, 1) for k in range(dimension)})
+    U = space.snap(rng.random((40, dimension)))
+    payoffs = np.cos(7.0 * U).sum(axis=1) + 0.3 * rng.standard_t(1.5, 40)
+    data = Data(U, payoffs)
+    settings = Settings(Layout(np.arange(dimension), np.zeros(dimension, dtype=np.int64)))
+    belief = believe(data, U[:0], refit(data, None, settings), settings)
+    u = maximize(space, belief, width, U, np.random.default_rng(0))
+    best = upper(space, belief, width, grid(space, 2001 if dimension == 1 else 71)).max()
+    assert upper(space, belief, width, u[None])[0] >= best - 1e-4
+
+
+@pytest.mark.parametrize(("space", "fine"), CASES.values(), ids=CASES)
+def test_every_position_is_canonical(space, fine):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        seen = space.snap(rng.random((5, space.dimension)))
+        belief = Hills(rng.random((2, space.width)), [1.0, 0.9])
+        u = maximize(space, belief, 1.0, seen, rng)
+        assert u.shape == (space.dimension,)
+        np.testing.assert_array_equal(space.snap(u[None])[0], u)
+        again = space.position(space.params(u))
+        np.testing.assert_array_equal(again, u)
+
+
+def test_small_spaces_are_searched_in_full():
+    rows = [{"a": k % 50, "b": ["x", "y"][k // 50]} for k in range(100)]
+    for space in (Configurations(rows), Space(a=Int(0, 49), b=Choice("x", "y"))):
+        everything = space.enumerate(1000)
+        for k in (0, 37, 99):
+            center = space.coordinates(everything[k : k + 1])
+            u = maximize(space, Hills(center, [1.0], 0.01), 0.0, everything[:0], rng())
+            assert space.params(u) == space.params(everything[k])
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_a_narrow_peak_at_a_site_is_not_missed_for_lack_of_candidates():
+    # Sites themselves are candidates: also the early ones of the cube's lower end.
+    space = Space(x=Float(0, 1), y=Float(0, 1))
+    seen = space.snap(np.random.default_rng(1).random((700, 2)))
+    lowest = seen[450:][np.argmin(seen[450:, 0])]
+    belief = Hills(space.coordinates(lowest[None]), [1.0], reach=1e-4)
+    u = maximize(space, belief, 0.0, seen, rng())
+    np.testing.assert_allclose(u, lowest, atol=1e-6)
+
+
+def test_nothing_seen_is_no_obstacle():
+    space = Space(x=Float(0, 1), y=Float(0, 1))
+    belief = Hills([[0.3, 0.8]], [1.0], 0.3)
+    u = maximize(space, belief, 0.0, NONE, rng())
+    np.testing.assert_allclose(u, [0.3, 0.8], atol=1e-3)
+
+
+def test_a_maximum_on_the_boundary_is_reached():
+    space = Space(x=Float(0, 1), y=Float(0, 1))
+    u = maximize(space, Hills([[1.4, -0.2]], [1.0], 0.5), 0.0, NONE, rng())
+    assert u.tolist() == [1.0, 0.0]
+
+
+def test_all_constant_spaces_have_one_position():
+    u = maximize(Space(k=Fixed(1)), Hills(np.empty((1, 0)), [1.0]), 2.0, np.empty((0, 0)), rng())
+    assert u.shape == (0,)
+
+
+def test_a_list_longer_than_what_is_searched_in_full():
+    rows = [{"a": float(k), "b": float((k * 37) % 10_000)} for k in range(10_000)]
+    space = Configurations(rows)
+    seen = space.snap(np.random.default_rng(0).random((20, 1)))
+    belief = Hills([[0.41, 0.27]], [1.0], 0.2)
+    u = maximize(space, belief, 0.0, seen, rng())
+    everything = space.enumerate(10_000)
+    assert (
+        upper(space, belief, 0.0, u[None])[0] >= upper(space, belief, 0.0, everything).max() - 0.01
+    )
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 30])
+def test_shifted_sobol_points_are_even(dimension):
+    points = sobol(dimension, 256, np.random.default_rng(0))
+    assert points.shape == (256, dimension)
+    assert ((points >= 0.0) & (points < 1.0)).all()
+    for column in points.T:  # a shift moves at most one point a cell over its edge
+        counts = np.histogram(column, bins=16, range=(0, 1))[0]
+        assert counts.min() >= 14
+        assert counts.max() <= 18
+    other = sobol(dimension, 256, np.random.default_rng(1))
+    assert not np.array_equal(points, other)
+
+
+def test_the_same_generator_gives_the_same_place():
+    space, belief = CASES["mixed"][0], Hills(np.full((1, 5), 0.4), [1.0])
+    seen = space.snap(np.random.default_rng(2).random((10, 3)))
+    places = [maximize(space, belief, 1.0, seen, np.random.default_rng(5)) for _ in range(2)]
+    np.testing.assert_array_equal(*places)
+    assert math.isfinite(places[0].sum())

@@ -1,0 +1,198 @@
+"""The practical optimizer: its bookkeeping and its invariances."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tailproof as tp
+from searches import LINE, MIXED, facts, line, payoff, run
+from tailproof.search.model.noise import Clip, StudentT, Untamed, Window
+
+TAMINGS = [Window(), Untamed(), Clip(), StudentT()]
+ALL_TAMINGS = pytest.mark.parametrize("taming", TAMINGS, ids=lambda one: type(one).__name__)
+
+
+# ---- bookkeeping --------------------------------------------------------------------------------
+
+
+def test_tells_come_in_any_order():
+    opt = tp.Optimizer(MIXED)
+    batch = [opt.ask() for _ in range(6)]
+    assert opt.pending == batch
+    for trial in reversed(batch):
+        opt.tell(trial, payoff(trial.params, trial.number))
+    assert opt.pending == []
+    assert [one.trial.number for one in opt.trials] == [5, 4, 3, 2, 1, 0]
+    assert len(opt) == 6
+    opt.tell(opt.ask().number, 1.0)
+    assert opt.trials[-1].value == 1.0
+
+
+def test_a_batch_is_of_different_configurations():
+    opt = tp.Optimizer(MIXED, seed=2)
+    run(opt, 20)
+    batch = [opt.ask().params for _ in range(4)]
+    assert all(a != b for k, a in enumerate(batch) for b in batch[:k])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_a_large_batch_does_not_go_to_one_place(noise):
+    rng = np.random.default_rng(0)
+    opt = tp.Optimizer(LINE, seed=0)
+    run(opt, 30, lambda p, i: -((p["x"] - 0.4) ** 2) + noise * rng.standard_t(2))
+    x = np.array([opt.ask().params["x"] for _ in range(40)])
+    most = max(int(np.sum(np.abs(x - one) < 0.01)) for one in x)
+    assert most <= 20
+    assert np.ptp(x) > 0.5
+
+
+def test_a_pending_trial_moves_the_next_one():
+    x = (0.618 * np.arange(1, 13)) % 1.0
+    opt = line(tp.Optimizer(LINE), np.sin(6.0 * x))
+    first = opt.propose(12)
+    assert opt.propose(12, [first] * 3) != first
+
+
+def test_a_withdrawn_trial_no_longer_counts():
+    opt, other = tp.Optimizer(MIXED), tp.Optimizer(MIXED)
+    for one in (opt, other):
+        run(one, 12)
+    lost = opt.ask()
+    opt.withdraw(lost)
+    assert opt.pending == []
+    number = lost.number + 1
+    assert opt.ask().params == other.propose(number)
+    opt.tell(lost, 2.0)  # it came after all
+    assert opt.trials[-1].trial == lost
+
+
+def test_the_same_seed_gives_the_same_run():
+    runs = [run(tp.Optimizer(MIXED, seed=seed), 15) for seed in (5, 5, 6)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def test_looking_changes_nothing():
+    quiet, curious = tp.Optimizer(MIXED), tp.Optimizer(MIXED)
+    plain = run(quiet, 25)
+    asked = []
+    for number in range(25):
+        if number:
+            curious.recommend()
+            curious.predict([plain[0]])
+            assert len(curious.tamed) == number
+        curious.propose(number + 3)
+        asked += run(curious, 1)
+    assert asked == plain
+
+
+def test_propose_is_what_ask_would_say_and_changes_nothing():
+    opt = tp.Optimizer(MIXED, seed=4)
+    for number in range(24):
+        waiting = [one.params for one in opt.pending]
+        before = facts(opt)
+        expected = opt.propose(number, waiting)
+        assert facts(opt) == before
+        trial = opt.ask()
+        assert trial.params == expected
+        if number % 5 != 4:  # every fifth stays pending
+            opt.tell(trial, payoff(trial.params, number))
+
+
+def test_a_rebuilt_optimizer_proposes_the_same():
+    opt = tp.Optimizer(MIXED, seed=8)
+    run(opt, 23)
+    waiting = [opt.ask().params for _ in range(2)]
+    again = tp.Optimizer(MIXED, seed=8)
+    for one in opt.trials:
+        again.add(one.trial.params, one.value)
+    assert again.propose(25, waiting) == opt.ask().params
+
+
+@ALL_TAMINGS
+def test_a_saved_optimizer_goes_on_bit_for_bit(taming, tmp_path):
+    options = tp.Options(taming=taming, initial=5)
+    opt = tp.Optimizer(MIXED, seed=3, minimize=True, options=options)
+    run(opt, 17)
+    opt.add({"lr": 0.01, "n": 2, "act": "a", "k": 3}, -1.0)
+    lost, kept = opt.ask(), opt.ask()
+    opt.withdraw(lost)
+    opt.save(tmp_path / "run.npz")
+    again = tp.load(tmp_path / "run.npz")
+    assert again.state() == opt.state()
+    assert (again.options, again.space, again.pending) == (opt.options, opt.space, [kept])
+    for one in (opt, again):
+        one.tell(kept.number, 0.25)
+        one.tell(lost.number, 0.5)
+    assert run(again, 6) == run(opt, 6)
+    assert again.recommend() == opt.recommend()
+    assert again.state() == opt.state()
+
+
+def test_states_are_copies():
+    opt = tp.Optimizer(MIXED)
+    run(opt, 3)
+    state = opt.state()
+    before = copy.deepcopy(state)
+    run(opt, 3)
+    assert state == before
+
+
+def test_payoffs_from_elsewhere_count():
+    opt = tp.Optimizer(LINE)
+    trial = opt.add({"x": 0.25}, 3)
+    assert trial == tp.Trial(0, {"x": 0.25})
+    assert opt.trials[0].value == 3.0
+    assert opt.ask().number == 1
+    for x in np.linspace(0, 1, 20):
+        opt.add({"x": float(x)}, -((x - 0.6) ** 2))
+    assert opt.recommend().params["x"] == pytest.approx(0.6, abs=0.1)
+
+
+def test_what_a_caller_does_to_a_trial_stays_with_the_caller():
+    opt = tp.Optimizer(LINE)
+    trial = opt.ask()
+    trial.params.clear()
+    opt.tell(trial.number, 1.0)
+    assert opt.trials[0].trial.params["x"] == opt.recommend().lucky_params["x"]
+
+
+# ---- invariances --------------------------------------------------------------------------------
+
+
+@given(
+    st.floats(1e-6, 1e6),
+    st.floats(-100.0, 100.0),
+    st.integers(0, 50),
+)
+@settings(derandomize=True, max_examples=6, deadline=None)
+def test_units_do_not_matter(a, c, seed):
+    plain, other = tp.Optimizer(MIXED, seed=seed), tp.Optimizer(MIXED, seed=seed)
+    asked = run(plain, 16)
+    assert run(other, 16, lambda params, i: a * (payoff(params, i) + c)) == asked
+    one, two = plain.recommend(), other.recommend()
+    assert two.params == one.params
+    assert two.mean == pytest.approx(a * (one.mean + c), rel=1e-6, abs=1e-6 * a)
+    assert two.high - two.low == pytest.approx(a * (one.high - one.low), rel=1e-5)
+    assert two.tamed == one.tamed
+
+
+@pytest.mark.parametrize("taming", [Untamed(), Clip(), StudentT()], ids=lambda o: type(o).__name__)
+def test_units_do_not_matter_to_other_tamings(taming):
+    options = tp.Options(taming=taming)
+    asked = run(tp.Optimizer(MIXED, options=options), 16)
+    other = tp.Optimizer(MIXED, options=options)
+    assert run(other, 16, lambda params, i: 1e3 * payoff(params, i) - 77.0) == asked
+
+
+def test_minimizing_is_maximizing_the_negative():
+    most, least = tp.Optimizer(MIXED, seed=1), tp.Optimizer(MIXED, seed=1, minimize=True)
+    assert run(most, 18) == run(least, 18, lambda params, i: -payoff(params, i))
+    high, low = most.recommend(level=0.8), least.recommend(level=0.8)
+    assert low.params == high.params
+    assert (low.mean, low.low, low.high) == (-high.mean, -high.high, -high.low)
+    assert low.lucky_value == -high.lucky_value
+    assert low.tails == high.tails

@@ -1,0 +1,196 @@
+"""What is recommended, what luck cannot do to it, and the interval around it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tailproof as tp
+from searches import LINE, line, run
+from tailproof.search.model.noise import Clip, Untamed, Window
+
+# ---- what luck cannot do ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("luck", [1e12, 1e100])
+def test_one_huge_payoff_hardly_moves_the_recommendation(seed, luck):
+    rng = np.random.default_rng(seed)
+    opt = tp.Optimizer(LINE, seed=seed)
+    x = rng.random(60)
+    values = np.sin(5.0 * x) + 0.3 * rng.standard_t(1.5, 60)
+    for place, value in zip(x, values, strict=True):
+        opt.add({"x": float(place)}, value)
+    before = opt.recommend()
+    hit = tp.Optimizer(LINE, seed=seed)
+    for k, (place, value) in enumerate(zip(x, values, strict=True)):
+        hit.add({"x": float(place)}, luck if k == 40 else value)
+    after = hit.recommend()
+    assert abs(after.mean - before.mean) < 0.5 * (before.high - before.low)
+    assert after.lucky_value == luck
+    assert hit.tamed[40]
+
+
+def test_the_luckiest_configuration_is_not_recommended_for_its_luck():
+    # "poor" has the best single payoff and, but for that one, the worst.
+    opt = tp.Optimizer(tp.Configurations([{"c": "good"}, {"c": "fair"}, {"c": "poor"}]))
+    rng = np.random.default_rng(0)
+    means = {"good": 1.0, "fair": 0.5, "poor": 0.0}
+    for _ in range(15):
+        for name, mean in means.items():
+            opt.add({"c": name}, mean + 0.3 * rng.standard_normal())
+    opt.add({"c": "poor"}, 500.0)
+    found = opt.recommend()
+    assert found.params == {"c": "good"}
+    assert found.lucky_params == {"c": "poor"}
+    assert found.lucky_value == 500.0
+    assert found.replications == 15
+    assert found.payoffs == 46
+    assert found.tamed >= 1
+    assert found.low < found.mean < found.high
+    assert "c='good': mean" in str(found)
+
+
+def test_taming_finds_better_means_under_pareto_noise():
+    # Symmetric Pareto(1.5) noise has no variance. Were the two alike, the tamed one would win 15
+    # or more of 20 pairs with probability 0.021 (sign test).
+    def mean(x):
+        return math.exp(-(((x - 0.7) / 0.15) ** 2) / 2.0)
+
+    wins = 0
+    for seed in range(20):
+        found = []
+        for taming in (Window(), Untamed()):
+            rng = np.random.default_rng(seed)  # the same noise for both
+            opt = tp.Optimizer(LINE, seed=seed, options=tp.Options(taming=taming, initial=48))
+            for _ in range(48):
+                trial = opt.ask()
+                noise = rng.choice([-1.0, 1.0]) * (1.0 + rng.pareto(1.5))
+                opt.tell(trial, mean(trial.params["x"]) + 0.3 * noise)
+            found.append(mean(opt.recommend().params["x"]))
+        wins += found[0] > found[1]
+    assert wins >= 15
+
+
+def test_it_converges_without_noise():
+    opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1)), seed=0)
+    run(opt, 40, lambda p, i: -((p["x"] - 0.3) ** 2) - (p["y"] - 0.8) ** 2)
+    found = opt.recommend().params
+    assert found["x"] == pytest.approx(0.3, abs=0.1)
+    assert found["y"] == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.parametrize("taming", [Window(), Untamed()], ids=["Window", "Untamed"])
+def test_payoffs_without_noise_are_predicted_where_they_were_seen(taming):
+    opt = tp.Optimizer(LINE, seed=0, options=tp.Options(taming=taming))
+    asked = run(opt, 60, lambda p, i: math.sin(6.0 * p["x"]))
+    error = opt.predict(asked).mean - np.sin([6.0 * one["x"] for one in asked])
+    assert float(np.abs(error).max()) < 0.05
+
+
+# ---- levels, words ----------------------------------------------------------------
+
+
+def test_wider_levels_give_wider_intervals_around_the_same_mean():
+    opt = line(tp.Optimizer(LINE), np.random.default_rng(0).standard_normal(20))
+    found = [opt.recommend(level=level) for level in (1e-6, 0.5, 0.9, 0.999999)]
+    widths = [one.high - one.low for one in found]
+    assert widths == sorted(widths)
+    # What the most extreme payoff sways is doubted at every level.
+    assert widths[0] < 0.1 * widths[2]
+    assert len({one.mean for one in found}) == 1
+    estimate = opt.predict([found[2].params], level=0.9)
+    assert (estimate.low[0], estimate.high[0]) == (found[2].low, found[2].high)
+    assert estimate.level == 0.9
+    assert opt.recommend().level == 0.9
+
+
+def test_intervals_hold_the_mean_about_as_often_as_they_say():
+    # At points drawn evenly, Gaussian noise: 12 runs of 20 points; 90 % intervals should hold about
+    # 216 of 240 means, points of a run together. Fewer than 75 % would be 5 standard errors off.
+    held = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        opt = tp.Optimizer(LINE)
+        for x in rng.random(40):
+            opt.add({"x": float(x)}, math.sin(5.0 * x) + 0.5 * rng.standard_normal())
+        places = np.linspace(0.05, 0.95, 20)
+        estimate = opt.predict([{"x": float(x)} for x in places])
+        truth = np.sin(5.0 * places)
+        held.append(np.mean((estimate.low <= truth) & (truth <= estimate.high)))
+    assert np.mean(held) > 0.75
+
+
+def test_an_interval_is_finite_at_every_level():
+    opt = line(tp.Optimizer(LINE), np.random.default_rng(0).standard_normal(20))
+    surest = opt.recommend(level=math.nextafter(1.0, 0.0))
+    assert math.isfinite(surest.low)
+    assert math.isfinite(surest.high)
+
+
+def test_of_equally_good_ones_a_configuration_that_was_measured_is_recommended():
+    opt = tp.Optimizer(tp.Configurations([{"c": k} for k in range(5)]))
+    opt.add({"c": 3}, 1.0)
+    assert opt.recommend().params == {"c": 3}
+    opt = tp.Optimizer(LINE)
+    opt.add({"x": 0.637}, 1.0)
+    found = opt.recommend()
+    assert found.params["x"] == pytest.approx(0.637, abs=1e-12)
+    assert found.replications == 1
+
+
+def test_tails_in_words():
+    rng = np.random.default_rng(0)
+    few = line(tp.Optimizer(LINE), np.zeros(5)).recommend().tails
+    assert "fewer than" in few
+    assert line(tp.Optimizer(LINE), np.ones(25)).recommend().tails == "no noise seen"
+    heavy = line(tp.Optimizer(LINE), rng.standard_cauchy(150)).recommend().tails
+    light = line(tp.Optimizer(LINE), rng.standard_normal(150)).recommend().tails
+    assert "heavy" in heavy
+    assert light.startswith("light")
+
+
+@pytest.mark.parametrize("law", ["none", "gaussian", "heavy"])
+@pytest.mark.parametrize("n", [12, 60])
+def test_one_payoff_of_1e12_moves_the_recommended_value_by_less_than_half_its_interval(law, n):
+    rng = np.random.default_rng(3)
+    draw = {"none": lambda: 0.0, "gaussian": lambda: 0.1 * rng.standard_normal()}
+    draw["heavy"] = lambda: 0.3 * rng.standard_t(1.5)
+    points = rng.random(n)
+    payoffs = [math.sin(5.0 * x) + draw[law]() for x in points]
+    found = []
+    for lucky in (payoffs[n // 2], 1e12):
+        payoffs[n // 2] = lucky
+        opt = tp.Optimizer(LINE)
+        for x, y in zip(points, payoffs, strict=True):
+            opt.add({"x": float(x)}, y)
+        found.append(opt.recommend())
+    assert abs(found[1].mean - found[0].mean) < 0.5 * (found[1].high - found[1].low)
+    assert abs(found[1].mean - 1.0) < 1.0
+
+
+@pytest.mark.parametrize("n", [8, 12, 20])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_nor_does_it_in_more_dimensions_however_few_the_payoffs(dimension, n):
+    space = tp.Space(**{f"x{k}": tp.Float(0, 1) for k in range(dimension)})
+    for seed in range(4):
+        rng = np.random.default_rng([seed, n])
+
+        def measure(params, i, rng=rng):
+            return sum(math.sin(5.0 * x) for x in params.values()) + 0.2 * rng.standard_normal()
+
+        opt, other = tp.Optimizer(space, seed=seed), tp.Optimizer(space, seed=seed)
+        run(opt, n, measure)
+        for one in opt.trials:
+            wild = one.trial.number == (n - 1 if seed % 2 else n // 2)
+            other.add(one.trial.params, 1e12 if wild else one.value)
+        usual, found = opt.recommend(), other.recommend()
+        assert abs(found.mean - usual.mean) < 0.5 * (found.high - found.low)
+        assert abs(found.mean - usual.mean) < 10.0  # and the interval does not owe it to its width
+
+
+def test_payoffs_clipped_before_the_fit_count_as_tamed():
+    opt = tp.Optimizer(LINE, options=tp.Options(taming=Clip(3.0)))
+    line(opt, np.append(np.random.default_rng(0).standard_normal(30), 100.0))
+    assert opt.tamed[-1]
+    assert opt.recommend().tamed >= 1
