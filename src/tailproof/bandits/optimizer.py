@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tailproof import storage
 from tailproof._compiled import ridge as engine
 from tailproof._util import checks
 from tailproof.bandits.arms import Finite
@@ -316,9 +317,9 @@ class ArmOptimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one npz file of plain arrays; `tailproof.load` continues from it."""
-        from tailproof.storage import save
+        from tailproof.bandits import state
 
-        save(self, path)
+        storage.save(path, state.FORMAT, *state.to_state(self))
 
     def _restore(
         self,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof import storage
 from tailproof._util import checks
 from tailproof.search.acquisition.designs import even, scattered, survey_chance, surveys
 from tailproof.search.acquisition.optimize import maximize
@@ -256,9 +257,9 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one npz file; `tailproof.load` reads it and goes on bit for bit."""
-        from tailproof import storage
+        from tailproof.search import state
 
-        storage.save(self, path)
+        storage.save(path, state.FORMAT, *state.to_state(self))
 
     def state(self) -> dict[str, Any]:
         """Return everything as JSON-able data, for `optimizer_from_state`."""

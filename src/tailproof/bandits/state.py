@@ -1,0 +1,135 @@
+"""The state of a policy on arms as a header and arrays, and back: see `tailproof.storage`.
+
+The header holds the policy and its parts, the state of the random generator and the pending arms;
+arrays hold the arms, kernel matrices, the history and the posterior's state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailproof import kernels
+from tailproof.bandits import features, policies, schedules
+from tailproof.bandits.arms import Finite
+from tailproof.storage import Arrays, decode, encode
+
+if TYPE_CHECKING:
+    from tailproof.bandits.optimizer import ArmOptimizer
+
+FORMAT = "tailproof-bandits"
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        kernels.SquaredExponential,
+        kernels.Matern,
+        kernels.Linear,
+        kernels.Precomputed,
+        kernels.Sum,
+        kernels.Product,
+        kernels.Scaled,
+        features.QuadratureFourier,
+        features.RandomFourier,
+        features.Exact,
+        features.Nystrom,
+        schedules.MomentBound,
+        schedules.Setting,
+        schedules.Theorem1,
+        schedules.Theorem3,
+        schedules.Theorem4,
+        schedules.AuthorsTGP,
+        schedules.AuthorsATA,
+        schedules.SubGaussian,
+        schedules.CustomSchedule,
+    )
+}
+_POLICIES = {
+    policy.__name__: policy
+    for policy in (
+        policies.gp_ucb,
+        policies.tgp_ucb,
+        policies.ata_gp_ucb,
+        policies.moma_gp_ucb,
+    )
+}
+_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+_POSTERIOR = "posterior."
+
+
+def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays that describe an optimizer."""
+    config = optimizer.config
+    arrays: Arrays = {}
+    header = {
+        "policy": config.policy,
+        "kernel": encode("kernel", config.kernel, arrays, _TYPES),
+        "options": {
+            name: encode(name, value, arrays, _TYPES) for name, value in config.options.items()
+        },
+        "labeled": config.space.labels is not None,
+        "start": _encode_random(optimizer._start),
+        "random": _encode_random(optimizer._rng.bit_generator.state),
+        "pending": optimizer.pending.tolist(),
+    }
+    labels = config.space.labels
+    arrays["arms"] = config.space.inputs if labels is None else np.array(labels)
+    history = optimizer.history
+    arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
+    for name, array in optimizer._posterior.state().items():
+        arrays[_POSTERIOR + name] = array
+    return header, arrays
+
+
+def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
+    """Return the optimizer that `to_state` described."""
+    arms = arrays["arms"]
+    space = Finite(arms.tolist() if header["labeled"] else arms)
+    if (space.labels is not None) != header["labeled"]:
+        raise ValueError("its arms are not what its text says.")
+    optimizer = _POLICIES[header["policy"]](
+        space=space,
+        kernel=decode(header["kernel"], arrays, _TYPES),
+        seed=_generator(header["start"]),
+        **{name: decode(value, arrays, _TYPES) for name, value in header["options"].items()},
+    )
+    optimizer._restore(
+        arrays["history.indices"],
+        arrays["history.payoffs"],
+        {
+            name.removeprefix(_POSTERIOR): array
+            for name, array in arrays.items()
+            if name.startswith(_POSTERIOR)
+        },
+        header["pending"],
+        _decode_random(header["random"]),
+    )
+    return optimizer
+
+
+def _encode_random(state: Any) -> Any:
+    """Turn a bit generator's state into JSON; MT19937 and Philox hold arrays of integers."""
+    if isinstance(state, dict):
+        return {key: _encode_random(value) for key, value in state.items()}
+    if isinstance(state, np.ndarray):
+        return {"dtype": str(state.dtype), "values": state.tolist()}
+    if isinstance(state, np.generic):
+        return state.item()
+    return state
+
+
+def _decode_random(state: Any) -> Any:
+    if isinstance(state, dict):
+        if set(state) == {"dtype", "values"}:
+            return np.array(state["values"], dtype=state["dtype"])
+        return {key: _decode_random(value) for key, value in state.items()}
+    return state
+
+
+def _generator(state: Any) -> np.random.Generator:
+    name = state["bit_generator"]
+    if name not in _GENERATORS:
+        raise ValueError(f"`seed` must use one of {list(_GENERATORS)}, but the file has {name!r}.")
+    bits = getattr(np.random, name)()
+    bits.state = _decode_random(state)
+    return np.random.Generator(bits)
