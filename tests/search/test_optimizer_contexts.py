@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tailproof as tp
 from searches import MIXED, facts
-from tailproof.search.space.context import Section
+from tailproof.search.space.context import ContextSpace
 
 SPACE = tp.Space(x=tp.Float(0, 1), day=tp.Choice("week", "weekend"), load=tp.Float(0, 10))
 BEST = {"week": 0.2, "weekend": 0.8}
@@ -137,18 +137,18 @@ def test_a_section_is_the_part_of_the_space_that_agrees(names, held, seed):
     rng = np.random.default_rng(seed)
     some = space.params(rng.random(space.dimension))
     context = {name: some[name] for name in names if name in held}
-    section = Section(space, context)
+    section = ContextSpace(space, context)
     U = section.snap(rng.random((5, space.dimension)))
     np.testing.assert_array_equal(section.snap(U), U)
     around = np.vstack([section.neighbors(u) for u in U] + [U])
-    assert section.holds(around).all()
+    assert section.contains(around).all()
     for u in around:
         params = space.params(u)
         assert all(params[name] == pytest.approx(context[name]) for name in context if name == "d")
         assert all(params[name] == context[name] for name in context if name != "d")
     if space.count is not None:
         everything = space.enumerate(100)
-        wanted = everything[section.holds(everything)]
+        wanted = everything[section.contains(everything)]
         np.testing.assert_array_equal(section.enumerate(100), wanted)
         assert section.count == len(wanted)
 

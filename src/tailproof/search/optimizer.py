@@ -23,7 +23,7 @@ from tailproof.search.model.intervals import interval
 from tailproof.search.model.parameters import Calibration, Data, Settings, calibration_from_state
 from tailproof.search.model.posterior import Belief, believe
 from tailproof.search.options import Options, layout_of
-from tailproof.search.space.context import Section
+from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.parameters import Float
 from tailproof.search.space.space import Configurations, Space, space_from_state
 from tailproof.search.trials import (
@@ -232,11 +232,11 @@ class Optimizer:
         seen, told = np.array(self._positions), self._told
         u = maximize(section, belief, 0.0, seen, rng)
         # Of equally good ones a configuration that was measured.
-        if isinstance(section, Section):
-            here = section.holds(seen)
+        if isinstance(section, ContextSpace):
+            here = section.contains(seen)
             told = [one for one, inside in zip(told, here, strict=True) if inside] or told
             seen = seen[here]
-        best, *known = belief.uppers(self.space.coordinates(np.vstack([u, seen])), 0.0)
+        best, *known = belief.uppers(self.space.encode(np.vstack([u, seen])), 0.0)
         if max(known, default=-np.inf) >= best:
             u = seen[int(np.argmax(known))]
         estimate = self._estimate(belief, u[None], level)
@@ -286,9 +286,9 @@ class Optimizer:
             raise ValueError(wrong)
         return number
 
-    def _section(self, context: Mapping[str, Any] | None) -> Space | Configurations | Section:
+    def _section(self, context: Mapping[str, Any] | None) -> Space | Configurations | ContextSpace:
         """Return where to search: the space, or the part of it that a context leaves."""
-        return self.space if context is None else Section(self.space, context)
+        return self.space if context is None else ContextSpace(self.space, context)
 
     def _params(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the configuration at u; a number of a continuum keeps the digits it was given.
@@ -319,15 +319,15 @@ class Optimizer:
         sign = -1.0 if self.minimize else 1.0
         U = np.array(self._positions).reshape(len(self._positions), self.space.dimension)
         return Data(
-            self.space.coordinates(U),
+            self.space.encode(U),
             np.array([sign * one.value for one in self._told]),
         )
 
     def _propose(
-        self, number: int, pending: list[Array], space: Space | Configurations | Section
+        self, number: int, pending: list[Array], space: Space | Configurations | ContextSpace
     ) -> Array:
         rng = np.random.default_rng([self.seed, number])
-        design = scattered if isinstance(space, Section) else even
+        design = scattered if isinstance(space, ContextSpace) else even
         if number < self._initial or len(self._told) < self._first():
             return design(space, number, [self.seed])
         point = self._surveyed(number, space, [self.seed, 0, 3])
@@ -347,13 +347,13 @@ class Optimizer:
     def _surveyed(
         self,
         number: int,
-        space: Space | Configurations | Section,
+        space: Space | Configurations | ContextSpace,
         stream: list[int],
         ahead: float = 0.0,
     ) -> Array | None:
         """Return the point of a survey's stream if trial `number` is one of its, else None."""
         rate = self.options.survey
-        if isinstance(space, Section):
+        if isinstance(space, ContextSpace):
             draw = np.random.default_rng([*stream, number, 6]).random()
             due = draw < survey_chance(rate, number)
             return scattered(space, number, stream) if due else None
@@ -391,14 +391,12 @@ class Optimizer:
             data = self._data()
             U = np.array(pending).reshape(len(pending), self.space.dimension)
             calibration = self._calibrated(data)
-            belief = believe(data, self.space.coordinates(U), calibration, self._settings)
+            belief = believe(data, self.space.encode(U), calibration, self._settings)
             self._belief = (key, belief)
         return self._belief[1]
 
     def _estimate(self, belief: Belief, U: Array, level: float) -> Prediction:
-        center, half = interval(
-            belief, self._data(), self._settings, self.space.coordinates(U), level
-        )
+        center, half = interval(belief, self._data(), self._settings, self.space.encode(U), level)
         if self.minimize:
             center = -center
         return Prediction(center, center - half, center + half, level)

@@ -81,12 +81,12 @@ def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
 
 def layout_of(space: Space | Configurations, options: Options) -> Layout:
     """Return how the model's coordinates of a space belong together under the options."""
-    owner = np.asarray(space.owners, dtype=np.int64)
+    owner = np.asarray(space.parameter_of_column, dtype=np.int64)
     group = np.zeros(len(owner), dtype=np.int64)
     if options.groups is not None:
         if not isinstance(space, Space):
             raise ValueError("`groups` must be None for Configurations, but got groups.")
-        free = [name for name in space.names if space.parameters[name].width]
+        free = [name for name in space.names if space.parameters[name].encoded_dimension]
         flat = [name for one in options.groups for name in one]
         if sorted(flat) != sorted(free):
             raise ValueError(

@@ -41,7 +41,7 @@ class Hills:
 
 
 def upper(space, belief, width, U):
-    return belief.uppers(space.coordinates(U), width)
+    return belief.uppers(space.encode(U), width)
 
 
 def grid(space, count):
@@ -66,7 +66,7 @@ CASES = {
 def test_it_finds_the_maximum_of_a_fine_grid(space, fine, width, seed):
     rng = np.random.default_rng(seed)
     seen = space.snap(rng.random((30, space.dimension)))
-    centers = space.coordinates(seen[:3])
+    centers = space.encode(seen[:3])
     belief = Hills(centers, [1.0, 0.7, 0.5])
     u = maximize(space, belief, width, seen, np.random.default_rng(seed))
     best = upper(space, belief, width, grid(space, fine)).max()
@@ -93,7 +93,7 @@ def test_every_position_is_canonical(space, fine):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         seen = space.snap(rng.random((5, space.dimension)))
-        belief = Hills(rng.random((2, space.width)), [1.0, 0.9])
+        belief = Hills(rng.random((2, space.encoded_dimension)), [1.0, 0.9])
         u = maximize(space, belief, 1.0, seen, rng)
         assert u.shape == (space.dimension,)
         np.testing.assert_array_equal(space.snap(u[None])[0], u)
@@ -106,7 +106,7 @@ def test_small_spaces_are_searched_in_full():
     for space in (Configurations(rows), Space(a=Int(0, 49), b=Choice("x", "y"))):
         everything = space.enumerate(1000)
         for k in (0, 37, 99):
-            center = space.coordinates(everything[k : k + 1])
+            center = space.encode(everything[k : k + 1])
             u = maximize(space, Hills(center, [1.0], 0.01), 0.0, everything[:0], rng())
             assert space.params(u) == space.params(everything[k])
 
@@ -120,7 +120,7 @@ def test_a_narrow_peak_at_a_site_is_not_missed_for_lack_of_candidates():
     space = Space(x=Float(0, 1), y=Float(0, 1))
     seen = space.snap(np.random.default_rng(1).random((700, 2)))
     lowest = seen[450:][np.argmin(seen[450:, 0])]
-    belief = Hills(space.coordinates(lowest[None]), [1.0], reach=1e-4)
+    belief = Hills(space.encode(lowest[None]), [1.0], reach=1e-4)
     u = maximize(space, belief, 0.0, seen, rng())
     np.testing.assert_allclose(u, lowest, atol=1e-6)
 

@@ -136,7 +136,7 @@ def test_huge_ranges_work():
 @pytest.mark.parametrize("parameter", [Int(3, 9), Int(2, 11, step=3), Float(0, 2, step=0.5)])
 def test_each_step_has_an_equal_share_and_an_even_place(parameter):
     u = (np.arange(parameter.count * 100) + 0.5) / (parameter.count * 100)
-    places, counts = np.unique(parameter.coordinates(u), return_counts=True)
+    places, counts = np.unique(parameter.encode(u), return_counts=True)
     assert np.allclose(
         places, np.arange(parameter.count) / (parameter.count - 1), rtol=0, atol=1e-15
     )
@@ -147,13 +147,13 @@ def test_each_step_has_an_equal_share_and_an_even_place(parameter):
 def test_log_integers_lie_on_the_log_scale():
     parameter = Int(1, 1000, log=True)
     for value in (1, 2, 10, 100, 1000):
-        place = parameter.coordinates(np.array([parameter.position(value)]))
+        place = parameter.encode(np.array([parameter.position(value)]))
         assert place == pytest.approx(math.log10(value) / 3.0, abs=1e-15)
 
 
 def test_options_lie_at_mutual_distance_one_and_share_evenly():
     parameter = Choice("a", "b", "c", "d")
-    corners = parameter.coordinates(parameter.positions())
+    corners = parameter.encode(parameter.positions())
     gaps = np.linalg.norm(corners[:, None] - corners[None], axis=2)
     assert np.allclose(gaps, 1.0 - np.eye(4), rtol=0, atol=1e-15)
     assert parameter.snap(np.array([0.0, 0.2499, 0.25, 1.0])).tolist() == [
@@ -167,7 +167,7 @@ def test_options_lie_at_mutual_distance_one_and_share_evenly():
 def test_a_continuum_s_coordinate_is_its_place():
     u = np.random.default_rng(0).random(50)
     for parameter in (Float(-3, 7), Float(1e-3, 1e3, log=True)):
-        assert np.array_equal(parameter.coordinates(u)[:, 0], u)
+        assert np.array_equal(parameter.encode(u)[:, 0], u)
         assert np.abs(parameter.snap(u) - u).max() < 1e-12
         assert parameter.count is None
         assert len(parameter.moves(0.3)) == 0

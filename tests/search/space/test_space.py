@@ -73,8 +73,8 @@ def test_places_and_configurations_correspond(space, data):
         assert np.array_equal(space.position(params), canonical)
     for i in range(len(U)):
         assert equal(configurations[0], configurations[i]) == np.array_equal(snapped[0], snapped[i])
-    coordinates = space.coordinates(U)
-    assert coordinates.shape == (len(U), space.width)
+    coordinates = space.encode(U)
+    assert coordinates.shape == (len(U), space.encoded_dimension)
     assert ((coordinates >= 0.0) & (coordinates <= 1.0)).all()
     assert np.array_equal(U, before)
 
@@ -93,15 +93,15 @@ def test_spaces_survive_json_and_pickle(space):
 @CAREFUL
 @given(st.one_of(spaces, tables.map(Configurations.from_table)))
 def test_the_layout_fits_together(space):
-    assert space.discrete.shape == space.columns.shape == (space.dimension,)
-    assert space.owners.shape == (space.width,)
-    assert (space.columns[space.discrete] == -1).all()
+    assert space.discrete.shape == space.encoded_columns.shape == (space.dimension,)
+    assert space.parameter_of_column.shape == (space.encoded_dimension,)
+    assert (space.encoded_columns[space.discrete] == -1).all()
     u = np.linspace(0.1, 0.9, max(space.dimension, 1))[: space.dimension]
-    coordinates = space.coordinates(u[None])[0]
+    coordinates = space.encode(u[None])[0]
     for k in np.flatnonzero(~space.discrete):
-        assert coordinates[space.columns[k]] == u[k]
-        assert space.owners[space.columns[k]] == k
-    for array in (space.discrete, space.columns, space.owners):
+        assert coordinates[space.encoded_columns[k]] == u[k]
+        assert space.parameter_of_column[space.encoded_columns[k]] == k
+    for array in (space.discrete, space.encoded_columns, space.parameter_of_column):
         assert not array.flags.writeable
 
 
@@ -115,7 +115,7 @@ def test_places_outside_the_cube_are_refused(space):
         (np.full((2, space.dimension + 1), 0.5), r"`U` must have shape \(n, "),
         (good[0], r"`U` must have 2 dimension\(s\)"),
     ):
-        for use in (space.snap, space.coordinates):
+        for use in (space.snap, space.encode):
             with pytest.raises(ValueError, match=message):
                 use(wrong)
     for use in (space.params, space.neighbors):
@@ -125,9 +125,9 @@ def test_places_outside_the_cube_are_refused(space):
 
 def test_no_rows_are_no_trouble():
     assert MIXED.snap(np.empty((0, 5))).shape == (0, 5)
-    assert MIXED.coordinates(np.empty((0, 5))).shape == (0, MIXED.width)
+    assert MIXED.encode(np.empty((0, 5))).shape == (0, MIXED.encoded_dimension)
     assert TABLE.snap(np.empty((0, 1))).shape == (0, 1)
-    assert TABLE.coordinates(np.empty((0, 1))).shape == (0, TABLE.width)
+    assert TABLE.encode(np.empty((0, 1))).shape == (0, TABLE.encoded_dimension)
 
 
 # ---- a space of parameters ----------------------------------------------------------------------
@@ -135,10 +135,10 @@ def test_no_rows_are_no_trouble():
 
 def test_the_shape_of_a_mixed_space():
     assert MIXED.names == ("lr", "layers", "seed", "act", "p", "share")
-    assert (MIXED.dimension, MIXED.width, MIXED.count) == (5, 7, None)
+    assert (MIXED.dimension, MIXED.encoded_dimension, MIXED.count) == (5, 7, None)
     assert MIXED.discrete.tolist() == [False, True, True, False, True]
-    assert MIXED.columns.tolist() == [0, -1, -1, 5, -1]
-    assert MIXED.owners.tolist() == [0, 1, 2, 2, 2, 3, 4]
+    assert MIXED.encoded_columns.tolist() == [0, -1, -1, 5, -1]
+    assert MIXED.parameter_of_column.tolist() == [0, 1, 2, 2, 2, 3, 4]
     assert MIXED.params([0.5, 0.0, 0.5, 1.0, 0.99]) == {
         "lr": 0.001, "layers": 1, "seed": 3, "act": "gelu", "p": 1.0, "share": 1.0
     }  # fmt: skip
@@ -174,11 +174,11 @@ def test_all_configurations_are_enumerated_once():
 
 def test_a_space_of_constants_has_one_configuration():
     space = Space(a=Fixed(1), b=Fixed(None))
-    assert (space.dimension, space.width, space.count) == (0, 0, 1)
+    assert (space.dimension, space.encoded_dimension, space.count) == (0, 0, 1)
     assert space.enumerate(1).shape == (1, 0)
     assert space.params([]) == {"a": 1, "b": None}
     assert space.position({"a": 1, "b": None}).shape == (0,)
-    assert space.snap(np.empty((4, 0))).shape == space.coordinates(np.empty((4, 0))).shape == (4, 0)
+    assert space.snap(np.empty((4, 0))).shape == space.encode(np.empty((4, 0))).shape == (4, 0)
     assert space.neighbors([]).shape == (0, 0)
 
 
@@ -247,13 +247,13 @@ def test_missing_names_are_named():
 
 
 def test_where_a_table_lies_in_the_model():
-    assert (TABLE.dimension, TABLE.width, TABLE.count, len(TABLE)) == (1, 5, 3, 3)
+    assert (TABLE.dimension, TABLE.encoded_dimension, TABLE.count, len(TABLE)) == (1, 5, 3, 3)
     assert TABLE.discrete.tolist() == [True]
-    assert TABLE.columns.tolist() == [-1]
-    assert TABLE.owners.tolist() == [0, 1, 1, 2, 2]
+    assert TABLE.encoded_columns.tolist() == [-1]
+    assert TABLE.parameter_of_column.tolist() == [0, 1, 1, 2, 2]
     far = math.sqrt(0.5)
     assert np.array_equal(
-        TABLE.coordinates(TABLE.enumerate(3)),
+        TABLE.encode(TABLE.enumerate(3)),
         [[0.0, far, 0.0, far, 0.0], [1.0, 0.0, far, 0.0, far], [0.5, far, 0.0, 0.0, far]],
     )
     assert [TABLE.params(u)["nodes"] for u in TABLE.neighbors([0.0])] == [3, 5]
@@ -286,7 +286,7 @@ def test_neighbors_in_a_list_are_the_nearest():
         {"x": rng.random(200), "y": rng.integers(0, 5, 200), "c": list("abcd") * 50}
     )
     places = space.enumerate(200)
-    coordinates = space.coordinates(places)
+    coordinates = space.encode(places)
     for k in (0, 57, 199):
         gaps = np.linalg.norm(coordinates - coordinates[k], axis=1)
         found = [space.index(space.params(u)) for u in space.neighbors(places[k])]
@@ -305,20 +305,20 @@ def test_ties_among_neighbors_go_to_the_earlier_rows():
 
 def test_a_single_configuration_is_a_space():
     space = Configurations([{"a": 1, "b": "x"}])
-    assert (space.dimension, space.width, space.count) == (1, 0, 1)
+    assert (space.dimension, space.encoded_dimension, space.count) == (1, 0, 1)
     assert space.snap([[0.0], [1.0]]).tolist() == [[0.5], [0.5]]
-    assert space.coordinates([[0.0], [1.0]]).shape == (2, 0)
+    assert space.encode([[0.0], [1.0]]).shape == (2, 0)
 
 
 def test_wide_numbers_are_scaled_without_overflow():
     space = Configurations.from_table({"x": [-1.7e308, 1.7e308, 0.0]})
-    assert space.coordinates(space.enumerate(3))[:, 0].tolist() == [0.0, 1.0, 0.5]
+    assert space.encode(space.enumerate(3))[:, 0].tolist() == [0.0, 1.0, 0.5]
 
 
 def test_a_large_table_is_handled():
     X = np.random.default_rng(1).random((20_000, 10))
     space = Configurations.from_table({f"x{j}": X[:, j] for j in range(10)})
-    assert (space.count, space.width) == (20_000, 10)
+    assert (space.count, space.encoded_dimension) == (20_000, 10)
     row = space.params(space.enumerate(10**6)[12_345])
     assert list(row.values()) == X[12_345].tolist()
     assert space.index(row) == 12_345

@@ -38,9 +38,9 @@ class SearchSpace(Protocol):
     @property
     def discrete(self) -> NDArray[np.bool_]: ...  # noqa: D102
     @property
-    def columns(self) -> NDArray[np.int64]: ...  # noqa: D102
+    def encoded_columns(self) -> NDArray[np.int64]: ...  # noqa: D102
     def snap(self, U: Array) -> Array: ...  # noqa: D102
-    def coordinates(self, U: Array) -> Array: ...  # noqa: D102
+    def encode(self, U: Array) -> Array: ...  # noqa: D102
     def neighbors(self, u: Array) -> Array: ...  # noqa: D102
     def enumerate(self, limit: int) -> Array: ...  # noqa: D102
 
@@ -120,7 +120,7 @@ def _apart(points: Array, count: int) -> Array:
 
 
 def _upper(space: SearchSpace, belief: Belief, width: float, points: Array) -> Array:
-    return belief.uppers(space.coordinates(points), width)
+    return belief.uppers(space.encode(points), width)
 
 
 def _improve(space: SearchSpace, belief: Belief, width: float, U: Array) -> tuple[Array, bool]:
@@ -144,8 +144,8 @@ def _climb(
     space: SearchSpace, belief: Belief, width: float, U: Array, free: NDArray[np.int64]
 ) -> Array:
     """Improve the continuous coordinates of all rows of U in one search: their sum is separable."""
-    C = space.coordinates(U)
-    columns, count = space.columns[free], len(free)
+    C = space.encode(U)
+    columns, count = space.encoded_columns[free], len(free)
 
     def negative(x: Array) -> tuple[float, Array]:
         C[:, columns] = x.reshape(len(U), count)

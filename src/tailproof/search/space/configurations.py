@@ -56,7 +56,7 @@ class Configurations:
 
     Attributes
     ----------
-    names, dimension, width, count, discrete, columns, owners
+    names, dimension, encoded_dimension, count, discrete, encoded_columns, parameter_of_column
         As in `tailproof.Space`. The cube has one dimension: row k of n lies at ((k + 0.5) / n,).
 
     Examples
@@ -64,7 +64,7 @@ class Configurations:
     >>> space = Configurations([{"nodes": 1, "cpu": "arm"}, {"nodes": 5, "cpu": "x86"}])
     >>> space.params([0.2])
     {'nodes': 1, 'cpu': 'arm'}
-    >>> space.coordinates(space.enumerate(10)).round(2)
+    >>> space.encode(space.enumerate(10)).round(2)
     array([[0. , 0.71, 0. ], [1. , 0. , 0.71]])
     """
 
@@ -125,11 +125,13 @@ class Configurations:
         self._sizes = [int(size) for size in self._codes.max(axis=0) + 1]
         self.dimension = 1
         self.count = len(self._rows)
-        self.width = self._scaled.shape[1] + sum(self._sizes)
-        self.discrete, self.columns = np.array([True]), np.array([-1])
+        self.encoded_dimension = self._scaled.shape[1] + sum(self._sizes)
+        self.discrete, self.encoded_columns = np.array([True]), np.array([-1])
         one_each = [1] * self._scaled.shape[1]
-        self.owners = np.repeat(np.arange(len(one_each + self._sizes)), one_each + self._sizes)
-        for array in (self.discrete, self.columns, self.owners):
+        self.parameter_of_column = np.repeat(
+            np.arange(len(one_each + self._sizes)), one_each + self._sizes
+        )
+        for array in (self.discrete, self.encoded_columns, self.parameter_of_column):
             array.flags.writeable = False
 
     def __len__(self) -> int:
@@ -182,8 +184,8 @@ class Configurations:
         """Return canonical places (n, 1): rows are equal where configurations are."""
         return grid_position(grid_index(cube_points(U, 1), len(self)), len(self))
 
-    def coordinates(self, U: ArrayLike) -> Array:
-        """Return where configurations lie in the model, (n, width): numbers first."""
+    def encode(self, U: ArrayLike) -> Array:
+        """Return where configurations lie in the model, (n, encoded_dimension): numbers first."""
         index = grid_index(cube_points(U, 1)[:, 0], len(self))
         codes = self._codes[index]
         parts = [corners(codes[:, j], size) for j, size in enumerate(self._sizes)]

@@ -14,7 +14,7 @@ from tailproof.search.space.space import Configurations, Space
 Array = NDArray[np.float64]
 
 
-class Section:
+class ContextSpace:
     """All configurations of `space` that agree with `context`, searched as a space is.
 
     It has the space's own positions and coordinates: what is held just does not move.
@@ -30,7 +30,7 @@ class Section:
     --------
     >>> from tailproof.search.space.parameters import Choice, Float
     >>> space = Space(x=Float(0, 10), day=Choice("week", "weekend"))
-    >>> section = Section(space, {"day": "weekend"})
+    >>> section = ContextSpace(space, {"day": "weekend"})
     >>> space.params(section.snap([[0.5, 0.1]])[0])
     {'x': 5.0, 'day': 'weekend'}
     """
@@ -47,7 +47,7 @@ class Section:
                     f"but got {name!r}."
                 )
         self._space = space
-        self.dimension, self.columns = space.dimension, space.columns
+        self.dimension, self.encoded_columns = space.dimension, space.encoded_columns
         held: dict[int, float] = {}
         left: dict[str, Parameter] = {}  # what is to be chosen, as a space of its own
         for name, p in space.parameters.items():
@@ -74,9 +74,9 @@ class Section:
         points[:, self._held] = self._places
         return points
 
-    def coordinates(self, U: ArrayLike) -> Array:
-        """Return where configurations lie in the model, (n, width)."""
-        return self._space.coordinates(U)
+    def encode(self, U: ArrayLike) -> Array:
+        """Return where configurations lie in the model, (n, encoded_dimension)."""
+        return self._space.encode(U)
 
     def neighbors(self, u: ArrayLike) -> Array:
         """Return all configurations of the section one discrete move away, (k, dimension)."""
@@ -91,6 +91,6 @@ class Section:
         points[:, self._open] = rest
         return points
 
-    def holds(self, U: Array) -> NDArray[np.bool_]:
+    def contains(self, U: Array) -> NDArray[np.bool_]:
         """Tell which of the canonical places (n, dimension) lie in the section, (n,)."""
         return np.asarray((U[:, self._held] == self._places).all(axis=1))

@@ -6,7 +6,7 @@ Notation: u in [0, 1] is a parameter's coordinate in the search cube. Every para
 - position(v): the canonical u of a value, with value(position(v)) == v for every v that
   some u gives;
 - snap(u): position(value(u)) for an array, so that equal values have equal u;
-- coordinates(u): where the values lie in the model that compares them, shape (n, width): one
+- coordinates(u): where the values lie in the model that compares them, shape (n, encoded_dimension): one
   coordinate in [0, 1] for numbers, one an option for choices, none for constants;
 - count: how many values there are, None for a continuum; moves(u): the neighboring values' u.
 """
@@ -99,7 +99,7 @@ class Float:
         return f"Float({self.low!r}, {self.high!r}{', log=True' if self.log else ''}{more})"
 
     @property
-    def width(self) -> int:
+    def encoded_dimension(self) -> int:
         """One model coordinate."""
         return 1
 
@@ -123,7 +123,7 @@ class Float:
         """Return the canonical positions of the values at u, shape (n,)."""
         return self._values.snap(u)
 
-    def coordinates(self, u: Array) -> Array:
+    def encode(self, u: Array) -> Array:
         """Return where the values lie between low and high, (n, 1): u itself for a continuum."""
         return u[:, None].copy() if self.count is None else grid_coordinates(u, self.count)
 
@@ -198,7 +198,7 @@ class Int:
         return (self.high - self.low) // self.step + 1
 
     @property
-    def width(self) -> int:
+    def encoded_dimension(self) -> int:
         """One model coordinate."""
         return 1
 
@@ -221,7 +221,7 @@ class Int:
         """Return the canonical positions of the integers at u, shape (n,)."""
         return self._place(self._index(u))
 
-    def coordinates(self, u: Array) -> Array:
+    def encode(self, u: Array) -> Array:
         """Return where the integers lie between low and high, (n, 1), in logarithms if log."""
         if self._scale is None:
             return grid_coordinates(u, self.count)
@@ -324,7 +324,7 @@ class Choice:
         return len(self.options)
 
     @property
-    def width(self) -> int:
+    def encoded_dimension(self) -> int:
         """One model coordinate an option."""
         return len(self.options)
 
@@ -345,7 +345,7 @@ class Choice:
         """Return the canonical positions of the options at u, shape (n,)."""
         return grid_position(grid_index(u, self.count), self.count)
 
-    def coordinates(self, u: Array) -> Array:
+    def encode(self, u: Array) -> Array:
         """Return corners of a simplex, all at distance 1 from each other, (n, options)."""
         return corners(grid_index(u, self.count), self.count)
 

@@ -1,7 +1,7 @@
 """What an optimizer may choose from: a space of parameters, or a list of configurations.
 
 Both answer the same questions. A configuration is a dict of values by name; u in [0, 1]^dimension
-is its place in the search cube; its model coordinates, `width` of them, are what a kernel compares.
+is its place in the search cube; its model coordinates, `encoded_dimension` of them, are what a kernel compares.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Space:
     ----------
     names : tuple of str
         In the order of definition.
-    dimension, width : int
+    dimension, encoded_dimension : int
         Number of coordinates in the search cube (one for each parameter that is not Fixed), and
         in the model.
     count : int or None
         Number of configurations, None for a continuum.
     discrete : (dimension,) bool array, read-only
         Which coordinates of the cube take finitely many values.
-    columns : (dimension,) int array, read-only
+    encoded_columns : (dimension,) int array, read-only
         The model coordinate that equals u, for continuous parameters; -1 for discrete ones.
-    owners : (width,) int array, read-only
+    parameter_of_column : (encoded_dimension,) int array, read-only
         Which of the parameters that are not Fixed each model coordinate belongs to.
 
     Examples
@@ -58,7 +58,7 @@ class Space:
     {'lr': 0.001, 'act': 'gelu', 'seed': 3}
     >>> space.position({"lr": 0.001, "act": "gelu", "seed": 3})
     array([0.5 , 0.75])
-    >>> space.coordinates([[0.5, 0.75]]).round(2)
+    >>> space.encode([[0.5, 0.75]]).round(2)
     array([[0.5 , 0.  , 0.71]])
     """
 
@@ -70,13 +70,13 @@ class Space:
         self._free = {k: p for k, p in self._parameters.items() if not isinstance(p, Fixed)}
         self.dimension = len(self._free)
         self.discrete = np.array([p.count is not None for p in self._free.values()], dtype=bool)
-        widths = np.array([p.width for p in self._free.values()], dtype=np.int64)
-        self.width = int(widths.sum())
-        self.columns = np.where(self.discrete, -1, np.cumsum(widths) - widths)
-        self.owners = np.repeat(np.arange(self.dimension), widths)
+        widths = np.array([p.encoded_dimension for p in self._free.values()], dtype=np.int64)
+        self.encoded_dimension = int(widths.sum())
+        self.encoded_columns = np.where(self.discrete, -1, np.cumsum(widths) - widths)
+        self.parameter_of_column = np.repeat(np.arange(self.dimension), widths)
         counts = [p.count for p in self._free.values()]
         self.count = None if None in counts else math.prod(k for k in counts if k is not None)
-        for array in (self.discrete, self.columns, self.owners):
+        for array in (self.discrete, self.encoded_columns, self.parameter_of_column):
             array.flags.writeable = False
 
     def __repr__(self) -> str:
@@ -120,10 +120,10 @@ class Space:
             points[:, column] = p.snap(points[:, column].copy())
         return points
 
-    def coordinates(self, U: ArrayLike) -> Array:
-        """Return where configurations lie in the model, (n, width)."""
+    def encode(self, U: ArrayLike) -> Array:
+        """Return where configurations lie in the model, (n, encoded_dimension)."""
         points = cube_points(U, self.dimension)
-        parts = [p.coordinates(points[:, k].copy()) for k, p in enumerate(self._free.values())]
+        parts = [p.encode(points[:, k].copy()) for k, p in enumerate(self._free.values())]
         return np.hstack(parts) if parts else np.empty((len(points), 0))
 
     def neighbors(self, u: ArrayLike) -> Array:

@@ -42,7 +42,7 @@ def is_nested(value: Any) -> bool:
     """
     if isinstance(value, Mapping) or hasattr(value, "parameters"):
         return True
-    return all(hasattr(type(value), part) for part in ("width", "state"))
+    return all(hasattr(type(value), part) for part in ("encoded_dimension", "state"))
 
 
 def typed(value: Constant) -> tuple[str, Constant]:
@@ -115,7 +115,7 @@ class Fixed:
         return 1
 
     @property
-    def width(self) -> int:
+    def encoded_dimension(self) -> int:
         """No model coordinate."""
         return 0
 
