@@ -42,7 +42,7 @@ def play(match: Match, level: float) -> Run:
             opt.tell(trial, one.payoff(trial.params, match.noise(index)))
         found = opt.recommend(level=level)
     truth = one.problem.mean(found.params) + one.shift
-    return Run(match.problem, match.law, found.low, found.high, truth)
+    return Run(match.problem, match.law, found.lower, found.upper, truth)
 
 
 def table(runs: list[Run]) -> str:

@@ -13,7 +13,7 @@ from tailproof.integrations.optuna import TailproofSampler  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 
-EARLY = Options(initial=4)  # so that few trials reach the model
+EARLY = Options(n_initial=4)  # so that few trials reach the model
 SQUARE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
 
 

@@ -181,11 +181,11 @@ def _botorch(kind: str) -> Callable[[Cell, Start], Player]:
     return lambda cell, start: BotorchPlayer(cell.problem.domain, start.seed, kind)
 
 
-def _taming(name: str, *arguments: float) -> Callable[[], tp.Options]:
+def _loss(name: str, *arguments: float) -> Callable[[], tp.Options]:
     def make() -> tp.Options:
-        from tailproof.search.model import noise as taming
+        from tailproof.search.model import noise
 
-        return tp.Options(taming=getattr(taming, name)(*arguments), survey=0.0)
+        return tp.Options(loss=getattr(noise, name)(*arguments), exploration_rate=0.0)
 
     return make
 
@@ -210,23 +210,23 @@ CONTESTANTS: dict[str, Contestant] = {
         Contestant(
             "gp-ucb",
             "GP-UCB",
-            "tp.Optimizer with Untamed(), payoffs as they come: our model, and our search without "
+            "tp.Optimizer with Gaussian(), payoffs as they come: our model, and our search without "
             "its survey",
-            _ours(_taming("Untamed")),
+            _ours(_loss("Gaussian")),
         ),
         Contestant(
             "clipped-gp-ucb",
             "clipped GP-UCB",
-            "tp.Optimizer with Clip(3.0), payoffs clipped at 3 robust standard deviations: our "
+            "tp.Optimizer with Winsorize(3.0), payoffs clipped at 3 robust standard deviations: our "
             "model, and our search without its survey",
-            _ours(_taming("Clip", ROBUST_DEVIATIONS)),
+            _ours(_loss("Winsorize", ROBUST_DEVIATIONS)),
         ),
         Contestant(
             "student-t-gp",
             "Student-t GP",
             "tp.Optimizer with StudentT(4.0): the mode under a Student-t likelihood of 4 degrees "
             "of freedom, not learnt, in our model and our search without its survey",
-            _ours(_taming("StudentT", DEGREES)),
+            _ours(_loss("StudentT", DEGREES)),
             robust=True,
         ),
         Contestant(

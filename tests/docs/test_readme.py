@@ -46,8 +46,8 @@ def test_the_loop_recommends_a_setting_with_its_interval(printed):
 def test_ask_and_tell_recommends_and_names_the_luckiest(printed):
     said_by(printed, "opt.save(")
     best, opt = printed[1]["best"], printed[1]["opt"]
-    assert best.payoffs == 40
-    assert best.lucky_value == min(one.value for one in opt.trials)
+    assert best.total_payoffs == 40
+    assert best.best_observed_value == min(one.value for one in opt.trials)
 
 
 def test_the_optuna_example_recommends(printed):

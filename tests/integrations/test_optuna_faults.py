@@ -280,7 +280,7 @@ def test_no_trial_is_lost_or_stuck_when_workers_are_killed(
                 print(f"\n{text}", end="")
             assert counts.finished >= GOAL
             assert counts.lost == counts.stuck == 0
-            assert best.low <= best.mean <= best.high
+            assert best.lower <= best.mean <= best.upper
             failed += counts.failed
         # A worker spends nine tenths of its time between a trial's creation and its end: that all
         # kills fell in between trials has a probability below 1e-4.

@@ -58,7 +58,7 @@ def test_another_study_under_the_same_name_is_another_study():
         storage = optuna.storages.InMemoryStorage()
         study = optuna.create_study(storage=storage, study_name="a", sampler=sampler)
         study.optimize(bowl, n_trials=count)
-        assert recommend(study, sampler=sampler).payoffs == count
+        assert recommend(study, sampler=sampler).total_payoffs == count
 
 
 def test_two_studies_may_share_a_sampler():

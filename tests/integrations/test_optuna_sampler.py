@@ -39,7 +39,7 @@ def test_minimizing_and_maximizing_are_mirror_images():
     assert suggested(down) == suggested(up)
     low, high = recommend(down), recommend(up)
     assert low.params == high.params
-    assert (low.mean, low.low, low.high) == pytest.approx((-high.mean, -high.high, -high.low))
+    assert (low.mean, low.lower, low.upper) == pytest.approx((-high.mean, -high.upper, -high.lower))
 
 
 def test_a_suggestion_is_what_the_optimizer_proposes():
@@ -241,8 +241,8 @@ def test_failed_pruned_nan_and_infinite_trials_cost_nothing_but_themselves():
     usual = [t for t in study.trials if t.number % 7 == 0]
     assert all(trial.state == TrialState.COMPLETE for trial in usual)
     best = recommend(study, sampler=study.sampler)
-    assert best.payoffs == len(usual)
-    assert best.lucky_value == min(trial.value for trial in usual)
+    assert best.total_payoffs == len(usual)
+    assert best.best_observed_value == min(trial.value for trial in usual)
     assert abs(best.mean) < 1.0
 
 
@@ -260,7 +260,7 @@ def test_enqueued_trials_are_run_as_they_are():
     assert outside == {"x": 7.0, "y": 0.25}
     study.optimize(bowl, n_trials=1)
     # The one out of range stays in the study and out of the model.
-    assert recommend(study).payoffs == len(study.trials) - 1
+    assert recommend(study).total_payoffs == len(study.trials) - 1
 
 
 def test_added_trials_are_learnt_from():
@@ -272,7 +272,7 @@ def test_added_trials_are_learnt_from():
                 create_trial(params={"x": x, "y": y}, distributions=SQUARE, value=value)
             )
     study.optimize(bowl, n_trials=1)
-    assert recommend(study).payoffs == 16
+    assert recommend(study).total_payoffs == 16
     assert distance(recommend(study).params, {"x": 0.3, "y": 0.6}) < 0.15
 
 
@@ -286,10 +286,10 @@ def test_the_luckiest_payoff_is_not_recommended():
     lucky = {"x": 1.0, "y": 0.0}
     study.add_trial(create_trial(params=lucky, distributions=SQUARE, value=1000.0))
     best = recommend(study)
-    assert best.lucky_params == study.best_params == lucky
-    assert best.lucky_value == study.best_value == 1000.0
+    assert best.best_observed_params == study.best_params == lucky
+    assert best.best_observed_value == study.best_value == 1000.0
     assert distance(best.params, {"x": 0.3, "y": 0.6}) < 0.3
-    assert best.high < 1.0
+    assert best.upper < 1.0
 
 
 def test_a_study_of_any_sampler_gets_a_recommendation():
@@ -298,7 +298,7 @@ def test_a_study_of_any_sampler_gets_a_recommendation():
     best = recommend(study, level=0.5)
     wide = recommend(study, level=0.99)
     assert distance(best.params, {"x": 0.3, "y": 0.6}) < 0.2
-    assert wide.low < best.low < best.mean < best.high < wide.high
+    assert wide.lower < best.lower < best.mean < best.upper < wide.upper
     assert wide.params == best.params
 
 

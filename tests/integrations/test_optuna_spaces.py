@@ -43,7 +43,7 @@ def test_a_parameter_that_changes_its_range_is_left_to_chance():
     study.optimize(wider, n_trials=4)
     frozen = study.ask()._cached_frozen_trial
     assert list(study.sampler.infer_relative_search_space(study, frozen)) == ["y"]
-    assert recommend(study).payoffs == 10
+    assert recommend(study).total_payoffs == 10
 
 
 def test_constants_appear_in_the_recommendation():

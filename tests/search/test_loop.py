@@ -19,24 +19,24 @@ def payoff(x, n):
 
 def test_maximize_finds_the_best_mean():
     result = tp.maximize(payoff, SPACE, 25, seed=1)
-    assert result.recommended.params["n"] == 3
-    assert result.recommended.params["x"] == pytest.approx(0.4, abs=0.2)
-    assert len(result.trials) == 25 == result.recommended.payoffs
+    assert result.recommendation.params["n"] == 3
+    assert result.recommendation.params["x"] == pytest.approx(0.4, abs=0.2)
+    assert len(result.trials) == 25 == result.recommendation.total_payoffs
     assert [one.value for one in result.trials] == [
         payoff(**one.trial.params) for one in result.trials
     ]
     assert not result.interrupted
-    assert str(result) == str(result.recommended)
+    assert str(result) == str(result.recommendation)
 
 
 def test_minimize_is_maximize_of_the_negative():
     least = tp.minimize(lambda x, n: -payoff(x, n), SPACE, 20, seed=3)
     most = tp.maximize(payoff, SPACE, 20, seed=3)
     assert [one.trial for one in least.trials] == [one.trial for one in most.trials]
-    assert least.recommended.params == most.recommended.params
-    assert least.recommended.mean == -most.recommended.mean
-    assert least.recommended.low == -most.recommended.high
-    assert least.recommended.lucky_params == most.recommended.lucky_params
+    assert least.recommendation.params == most.recommendation.params
+    assert least.recommendation.mean == -most.recommendation.mean
+    assert least.recommendation.lower == -most.recommendation.upper
+    assert least.recommendation.best_observed_params == most.recommendation.best_observed_params
 
 
 def test_the_optimizer_of_a_result_goes_on():
@@ -57,7 +57,7 @@ def test_an_interrupt_inside_measure_returns_what_is_known():
 
     result = tp.maximize(measure, SPACE, 100)
     assert result.interrupted
-    assert len(result.trials) == 5 == result.recommended.payoffs
+    assert len(result.trials) == 5 == result.recommendation.total_payoffs
     assert [one.number for one in result.optimizer.pending] == [5]
 
 
@@ -67,7 +67,7 @@ def test_an_interrupt_before_the_first_payoff():
 
     result = tp.minimize(measure, SPACE)
     assert result.interrupted
-    assert result.recommended is None
+    assert result.recommendation is None
     assert result.trials == []
     assert str(result) == "nothing was measured"
 
@@ -170,11 +170,11 @@ def test_what_a_function_raises_comes_through_with_what_was_told():
 
 
 @pytest.mark.parametrize(
-    ("name", "given"), [("measure", {"measure": 3}), ("progress", {"progress": "no"})]
+    ("name", "given"), [("objective", {"objective": 3}), ("progress", {"progress": "no"})]
 )
 def test_what_is_no_function_or_flag_is_named(name, given):
     with pytest.raises(ValueError, match=f"`{name}` must be"):
-        tp.maximize(**{"measure": payoff, "space": SPACE, "evaluations": 2} | given)
+        tp.maximize(**{"objective": payoff, "space": SPACE, "evaluations": 2} | given)
 
 
 @pytest.mark.parametrize("progress", [True, False])
@@ -201,11 +201,11 @@ def test_numpy_numbers_and_integers_are_payoffs():
 def test_names_that_are_no_identifiers_reach_a_function_of_keywords():
     space = tp.Space({"learning rate": tp.Float(0, 1)})
     result = tp.maximize(lambda **params: params["learning rate"], space, 4)
-    assert set(result.recommended.params) == {"learning rate"}
+    assert set(result.recommendation.params) == {"learning rate"}
 
 
 def test_options_and_seed_are_handed_on():
-    options = tp.Options(initial=3, width=1.0)
+    options = tp.Options(n_initial=3, kappa=1.0)
     result = tp.maximize(payoff, SPACE, 4, seed=9, options=options)
     assert result.optimizer.options is options
     assert result.optimizer.seed == 9

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import tailproof as tp
 from searches import LINE, MIXED, facts, line, payoff, run
-from tailproof.search.model.noise import Clip, StudentT, Untamed, Window
+from tailproof.search.model.noise import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
-TAMINGS = [Window(), Untamed(), Clip(), StudentT()]
-ALL_TAMINGS = pytest.mark.parametrize("taming", TAMINGS, ids=lambda one: type(one).__name__)
+LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
+ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda one: type(one).__name__)
 
 
 # ---- bookkeeping --------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_looking_changes_nothing():
         if number:
             curious.recommend()
             curious.predict([plain[0]])
-            assert len(curious.tamed) == number
+            assert len(curious.clipped) == number
         curious.propose(number + 3)
         asked += run(curious, 1)
     assert asked == plain
@@ -112,9 +112,9 @@ def test_a_rebuilt_optimizer_proposes_the_same():
     assert again.propose(25, waiting) == opt.ask().params
 
 
-@ALL_TAMINGS
-def test_a_saved_optimizer_goes_on_bit_for_bit(taming, tmp_path):
-    options = tp.Options(taming=taming, initial=5)
+@ALL_LOSSES
+def test_a_saved_optimizer_goes_on_bit_for_bit(loss, tmp_path):
+    options = tp.Options(loss=loss, n_initial=5)
     opt = tp.Optimizer(MIXED, seed=3, minimize=True, options=options)
     run(opt, 17)
     opt.add({"lr": 0.01, "n": 2, "act": "a", "k": 3}, -1.0)
@@ -157,7 +157,7 @@ def test_what_a_caller_does_to_a_trial_stays_with_the_caller():
     trial = opt.ask()
     trial.params.clear()
     opt.tell(trial.number, 1.0)
-    assert opt.trials[0].trial.params["x"] == opt.recommend().lucky_params["x"]
+    assert opt.trials[0].trial.params["x"] == opt.recommend().best_observed_params["x"]
 
 
 # ---- invariances --------------------------------------------------------------------------------
@@ -176,13 +176,15 @@ def test_units_do_not_matter(a, c, seed):
     one, two = plain.recommend(), other.recommend()
     assert two.params == one.params
     assert two.mean == pytest.approx(a * (one.mean + c), rel=1e-6, abs=1e-6 * a)
-    assert two.high - two.low == pytest.approx(a * (one.high - one.low), rel=1e-5)
-    assert two.tamed == one.tamed
+    assert two.upper - two.lower == pytest.approx(a * (one.upper - one.lower), rel=1e-5)
+    assert two.clipped == one.clipped
 
 
-@pytest.mark.parametrize("taming", [Untamed(), Clip(), StudentT()], ids=lambda o: type(o).__name__)
-def test_units_do_not_matter_to_other_tamings(taming):
-    options = tp.Options(taming=taming)
+@pytest.mark.parametrize(
+    "loss", [Gaussian(), Winsorize(), StudentT()], ids=lambda o: type(o).__name__
+)
+def test_units_do_not_matter_to_other_losses(loss):
+    options = tp.Options(loss=loss)
     asked = run(tp.Optimizer(MIXED, options=options), 16)
     other = tp.Optimizer(MIXED, options=options)
     assert run(other, 16, lambda params, i: 1e3 * payoff(params, i) - 77.0) == asked
@@ -193,6 +195,6 @@ def test_minimizing_is_maximizing_the_negative():
     assert run(most, 18) == run(least, 18, lambda params, i: -payoff(params, i))
     high, low = most.recommend(level=0.8), least.recommend(level=0.8)
     assert low.params == high.params
-    assert (low.mean, low.low, low.high) == (-high.mean, -high.high, -high.low)
-    assert low.lucky_value == -high.lucky_value
+    assert (low.mean, low.lower, low.upper) == (-high.mean, -high.upper, -high.lower)
+    assert low.best_observed_value == -high.best_observed_value
     assert low.tails == high.tails

@@ -41,7 +41,7 @@ def test_what_is_best_depends_on_the_context(opt):
             found = opt.recommend(context={"day": day, "load": load})
             assert (found.params["day"], found.params["load"]) == (day, load)
             assert found.params["x"] == pytest.approx(best + 0.01 * load, abs=0.15)
-            assert found.low < found.mean < found.high
+            assert found.lower < found.mean < found.upper
 
 
 def test_without_a_context_everything_is_chosen(opt):
@@ -53,7 +53,7 @@ def test_where_nothing_is_left_to_choose_the_context_is_the_answer(opt):
     all_of_it = {"x": 0.1 + 0.2, "day": "week", "load": 1 / 3}
     assert opt.propose(61, context=all_of_it) == all_of_it
     assert opt.recommend(context=all_of_it).params == all_of_it
-    assert opt.recommend(context=all_of_it).replications == 0
+    assert opt.recommend(context=all_of_it).payoffs == 0
 
 
 def test_a_measured_configuration_of_another_context_does_not_win_a_tie():
@@ -61,7 +61,7 @@ def test_a_measured_configuration_of_another_context_does_not_win_a_tie():
     for x in (0, 1, 2, 3):
         opt.add({"x": x, "day": "a"}, 1.0)
     assert opt.recommend(context={"day": "b"}).params["day"] == "b"
-    assert opt.recommend(context={"day": "a"}).replications == 1
+    assert opt.recommend(context={"day": "a"}).payoffs == 1
 
 
 def test_the_same_seed_gives_the_same_run_also_when_saved_in_the_middle(tmp_path):
@@ -168,7 +168,9 @@ def test_mixed_spaces_are_searched_inside_the_context():
 def test_contexts_in_turns_are_all_surveyed_and_everywhere(period):
     """Squares leave out a third of the remainders, and every second Sobol point half of an axis."""
     space = tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1), turn=tp.Int(0, 3))
-    opt = tp.Optimizer(space, seed=1, options=tp.Options(survey=40.0))  # all of the first 400
+    opt = tp.Optimizer(
+        space, seed=1, options=tp.Options(exploration_rate=40.0)
+    )  # all of the first 400
     places = {turn: [] for turn in range(period)}
     for number in range(40 * period):
         params = opt.propose(number, context={"turn": number % period})
@@ -201,8 +203,8 @@ def test_the_luckiest_is_of_the_context_where_one_was_measured():
     for x in np.linspace(0, 1, 10):
         opt.add({"x": x, "day": "low"}, x)
         opt.add({"x": x, "day": "high"}, 100.0 + x)
-    assert opt.recommend(context={"day": "low"}).lucky_value == 1.0
-    assert opt.recommend(context={"day": "new"}).lucky_value == 101.0
+    assert opt.recommend(context={"day": "low"}).best_observed_value == 1.0
+    assert opt.recommend(context={"day": "new"}).best_observed_value == 101.0
 
 
 def test_a_step_is_handed_out_as_it_is():

@@ -8,45 +8,45 @@ import pytest
 
 import tailproof as tp
 from searches import LINE, MIXED, line, run
-from tailproof.search.model.noise import Clip, StudentT, Untamed, Window
+from tailproof.search.model.noise import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
-TAMINGS = [Window(), Untamed(), Clip(), StudentT()]
-ALL_TAMINGS = pytest.mark.parametrize("taming", TAMINGS, ids=lambda one: type(one).__name__)
+LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
+ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda one: type(one).__name__)
 
 
 # ---- extreme but legal --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [0.0, 3.5, -1e16, 1e150, 1e280, 1e-300])
-@ALL_TAMINGS
-def test_constant_payoffs(taming, value):
-    opt = tp.Optimizer(LINE, options=tp.Options(taming=taming))
+@ALL_LOSSES
+def test_constant_payoffs(loss, value):
+    opt = tp.Optimizer(LINE, options=tp.Options(loss=loss))
     run(opt, 14, lambda params, i: value)
     found = opt.recommend()
     assert found.mean == pytest.approx(value, abs=0.5)
-    assert found.low <= found.mean <= found.high
-    assert found.lucky_value == value
+    assert found.lower <= found.mean <= found.upper
+    assert found.best_observed_value == value
 
 
 @pytest.mark.parametrize(
-    ("taming", "huge"),
+    ("loss", "huge"),
     [
-        (Window(), 1e12),
-        (Untamed(), 1e12),
-        (Clip(), 1e12),
+        (AdaptiveWindow(), 1e12),
+        (Gaussian(), 1e12),
+        (Winsorize(), 1e12),
         (StudentT(), 1e12),
-        (Window(), 1e150),
-        (Untamed(), 1e150),
-        (Clip(), 1e150),
+        (AdaptiveWindow(), 1e150),
+        (Gaussian(), 1e150),
+        (Winsorize(), 1e150),
     ],
 )
-def test_huge_payoffs_of_both_signs(taming, huge):
-    opt = line(tp.Optimizer(LINE, options=tp.Options(taming=taming)), np.linspace(0, 1, 10))
+def test_huge_payoffs_of_both_signs(loss, huge):
+    opt = line(tp.Optimizer(LINE, options=tp.Options(loss=loss)), np.linspace(0, 1, 10))
     for k in range(14):
         opt.tell(opt.ask(), [0.1, huge, 0.3, -huge][k % 4])
     found = opt.recommend()
     assert math.isfinite(found.mean)
-    assert found.low <= found.mean <= found.high
+    assert found.lower <= found.mean <= found.upper
 
 
 def test_huge_payoffs_from_the_start():
@@ -72,14 +72,15 @@ def test_scales_that_change_by_hundreds_of_digits():
     ],
     ids=["fixed", "one", "duplicates", "choice", "two integers"],
 )
-def test_spaces_of_hardly_any_configurations(space):
+def test_spaces_of_hardly_any_configurations(space, tmp_path):
     opt = tp.Optimizer(space)
     run(opt, 14, lambda params, i: float(i % 3))
     found = opt.recommend()
-    assert found.payoffs == 14
-    assert found.replications > 0
-    assert found.low < found.mean < found.high
-    again = tp.storage.optimizer_from_state(opt.state(), opt.options)
+    assert found.total_payoffs == 14
+    assert found.payoffs > 0
+    assert found.lower < found.mean < found.upper
+    opt.save(tmp_path / "run.npz")
+    again = tp.load(tmp_path / "run.npz")
     assert again.ask() == opt.ask()
 
 
@@ -107,7 +108,7 @@ def test_repeated_configurations_are_replications():
             opt.add({"x": x}, -abs(x - 0.5) + 0.05 * rng.standard_normal())
     estimate = opt.predict([{"x": 0.5}, {"x": 0.0}])
     assert estimate.mean[0] == pytest.approx(0.0, abs=0.1)
-    assert estimate.high[0] - estimate.low[0] < estimate.high[1] - estimate.low[1]
+    assert estimate.upper[0] - estimate.lower[0] < estimate.upper[1] - estimate.lower[1]
 
 
 # ---- what is refused ----------------------------------------------------------------------------
@@ -202,15 +203,19 @@ def test_nothing_is_recommended_before_the_first_payoff():
     opt.ask()
     refuses(opt, "tell", lambda o: o.recommend())
     refuses(opt, "tell", lambda o: o.predict([{"x": 0.5}]))
-    assert opt.tamed.shape == (0,)
+    assert opt.clipped.shape == (0,)
     assert opt.trials == []
     opt.tell(0, 2.0)
-    assert opt.recommend().payoffs == 1
+    assert opt.recommend().total_payoffs == 1
 
 
 def test_no_configurations_are_predicted_as_none():
     estimate = line(tp.Optimizer(LINE), [1.0, 2.0]).predict([])
-    assert estimate.mean.shape == estimate.low.shape == estimate.high.shape == (0,)
+    assert estimate.mean.shape == estimate.lower.shape == estimate.upper.shape == (0,)
+
+
+def additive(space, *groups):
+    return tp.Optimizer(space, options=tp.Options(additive_groups=groups))
 
 
 @pytest.mark.parametrize(
@@ -221,22 +226,32 @@ def test_no_configurations_are_predicted_as_none():
         (lambda: tp.Optimizer(LINE, seed=-1), "seed"),
         (lambda: tp.Optimizer(LINE, seed=1.5), "seed"),
         (lambda: tp.Optimizer(LINE, seed=None), "seed"),
-        (lambda: tp.Options(width=-1.0), "width"),
-        (lambda: tp.Options(width=math.nan), "width"),
-        (lambda: tp.Options(survey=-0.5), "survey"),
-        (lambda: tp.Options(survey=math.inf), "survey"),
+        (lambda: tp.Options(kappa=-1.0), "kappa"),
+        (lambda: tp.Options(kappa=math.nan), "kappa"),
+        (lambda: tp.Options(exploration_rate=-0.5), "exploration_rate"),
+        (lambda: tp.Options(exploration_rate=math.inf), "exploration_rate"),
         (lambda: tp.Options(kernel="rbf"), "kernel"),
         (lambda: tp.Options(kernel=None), "kernel"),
-        (lambda: tp.Options(initial=0), "initial"),
-        (lambda: tp.Options(initial=2.5), "initial"),
-        (lambda: tp.Optimizer(LINE, options=tp.Options(groups=(("y",),))), "groups"),
-        (lambda: tp.Optimizer(LINE, options=tp.Options(groups=(("x",), ("x",)))), "groups"),
-        (lambda: tp.Optimizer(MIXED, options=tp.Options(groups=(("lr", "n"),))), "groups"),
+        (lambda: tp.Options(n_initial=0), "n_initial"),
+        (lambda: tp.Options(n_initial=2.5), "n_initial"),
+        (
+            lambda: tp.Optimizer(LINE, options=tp.Options(additive_groups=(("y",),))),
+            "additive_groups",
+        ),
+        (
+            lambda: tp.Optimizer(LINE, options=tp.Options(additive_groups=(("x",), ("x",)))),
+            "additive_groups",
+        ),
+        (
+            lambda: tp.Optimizer(MIXED, options=tp.Options(additive_groups=(("lr", "n"),))),
+            "additive_groups",
+        ),
         (
             lambda: tp.Optimizer(
-                tp.Configurations([{"a": 1}, {"a": 2}]), options=tp.Options(groups=(("a",),))
+                tp.Configurations([{"a": 1}, {"a": 2}]),
+                options=tp.Options(additive_groups=(("a",),)),
             ),
-            "groups",
+            "additive_groups",
         ),
     ],
 )
@@ -248,9 +263,9 @@ def test_constructors_refuse_by_name(make, name):
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: tp.Options(taming="window"), "taming"),
-        (lambda: tp.Options(taming=Window), "taming"),
-        (lambda: tp.Options(groups=3), "groups"),
+        (lambda: tp.Options(loss="window"), "loss"),
+        (lambda: tp.Options(loss=AdaptiveWindow), "loss"),
+        (lambda: tp.Options(additive_groups=3), "additive_groups"),
         (lambda: tp.Optimizer(LINE, options="fast"), "options"),
         (lambda: tp.Optimizer(LINE, minimize="no"), "minimize"),
     ],
@@ -261,7 +276,7 @@ def test_constructors_refuse_parts_of_the_wrong_kind(make, name):
 
 
 def test_a_group_names_a_fixed_parameter_never():
-    options = tp.Options(groups=(("lr", "act"), ("n",)))
+    options = tp.Options(additive_groups=(("lr", "act"), ("n",)))
     opt = tp.Optimizer(MIXED, options=options)
     asked = run(opt, 14)
     assert all(set(one) == {"lr", "n", "act", "k"} for one in asked)
@@ -273,15 +288,15 @@ def test_what_is_handed_out_is_not_what_is_kept():
     before = copy.deepcopy(opt.state())
     opt.trials.clear()
     opt.pending.append("x")
-    opt.tamed[:] = True
-    opt.recommend().lucky_params["x"] = 9.0
+    opt.clipped[:] = True
+    opt.recommend().best_observed_params["x"] = 9.0
     opt.trials[0].trial.params["x"] = 9.0
     opt.ask()
     before["params"], before["positions"] = opt.state()["params"], opt.state()["positions"]
     before["pending"] = [3]
     opt.pending[0].params.clear()
     assert {**opt.state(), "calibration": None} == {**before, "calibration": None}
-    assert not opt.tamed.any()
+    assert not opt.clipped.any()
 
 
 @pytest.mark.parametrize("wrong", [None, 3, {"x": 0.5}])

@@ -7,7 +7,7 @@ import pytest
 
 import tailproof as tp
 from searches import LINE, line, run
-from tailproof.search.model.noise import Clip, Untamed, Window
+from tailproof.search.model.noise import AdaptiveWindow, Gaussian, Winsorize
 
 # ---- what luck cannot do ------------------------------------------------------------------------
 
@@ -26,9 +26,9 @@ def test_one_huge_payoff_hardly_moves_the_recommendation(seed, luck):
     for k, (place, value) in enumerate(zip(x, values, strict=True)):
         hit.add({"x": float(place)}, luck if k == 40 else value)
     after = hit.recommend()
-    assert abs(after.mean - before.mean) < 0.5 * (before.high - before.low)
-    assert after.lucky_value == luck
-    assert hit.tamed[40]
+    assert abs(after.mean - before.mean) < 0.5 * (before.upper - before.lower)
+    assert after.best_observed_value == luck
+    assert hit.clipped[40]
 
 
 def test_the_luckiest_configuration_is_not_recommended_for_its_luck():
@@ -42,12 +42,12 @@ def test_the_luckiest_configuration_is_not_recommended_for_its_luck():
     opt.add({"c": "poor"}, 500.0)
     found = opt.recommend()
     assert found.params == {"c": "good"}
-    assert found.lucky_params == {"c": "poor"}
-    assert found.lucky_value == 500.0
-    assert found.replications == 15
-    assert found.payoffs == 46
-    assert found.tamed >= 1
-    assert found.low < found.mean < found.high
+    assert found.best_observed_params == {"c": "poor"}
+    assert found.best_observed_value == 500.0
+    assert found.payoffs == 15
+    assert found.total_payoffs == 46
+    assert found.clipped >= 1
+    assert found.lower < found.mean < found.upper
     assert "c='good': mean" in str(found)
 
 
@@ -60,9 +60,9 @@ def test_taming_finds_better_means_under_pareto_noise():
     wins = 0
     for seed in range(20):
         found = []
-        for taming in (Window(), Untamed()):
+        for loss in (AdaptiveWindow(), Gaussian()):
             rng = np.random.default_rng(seed)  # the same noise for both
-            opt = tp.Optimizer(LINE, seed=seed, options=tp.Options(taming=taming, initial=48))
+            opt = tp.Optimizer(LINE, seed=seed, options=tp.Options(loss=loss, n_initial=48))
             for _ in range(48):
                 trial = opt.ask()
                 noise = rng.choice([-1.0, 1.0]) * (1.0 + rng.pareto(1.5))
@@ -80,9 +80,9 @@ def test_it_converges_without_noise():
     assert found["y"] == pytest.approx(0.8, abs=0.1)
 
 
-@pytest.mark.parametrize("taming", [Window(), Untamed()], ids=["Window", "Untamed"])
-def test_payoffs_without_noise_are_predicted_where_they_were_seen(taming):
-    opt = tp.Optimizer(LINE, seed=0, options=tp.Options(taming=taming))
+@pytest.mark.parametrize("loss", [AdaptiveWindow(), Gaussian()], ids=["AdaptiveWindow", "Gaussian"])
+def test_payoffs_without_noise_are_predicted_where_they_were_seen(loss):
+    opt = tp.Optimizer(LINE, seed=0, options=tp.Options(loss=loss))
     asked = run(opt, 60, lambda p, i: math.sin(6.0 * p["x"]))
     error = opt.predict(asked).mean - np.sin([6.0 * one["x"] for one in asked])
     assert float(np.abs(error).max()) < 0.05
@@ -94,13 +94,13 @@ def test_payoffs_without_noise_are_predicted_where_they_were_seen(taming):
 def test_wider_levels_give_wider_intervals_around_the_same_mean():
     opt = line(tp.Optimizer(LINE), np.random.default_rng(0).standard_normal(20))
     found = [opt.recommend(level=level) for level in (1e-6, 0.5, 0.9, 0.999999)]
-    widths = [one.high - one.low for one in found]
+    widths = [one.upper - one.lower for one in found]
     assert widths == sorted(widths)
     # What the most extreme payoff sways is doubted at every level.
     assert widths[0] < 0.1 * widths[2]
     assert len({one.mean for one in found}) == 1
     estimate = opt.predict([found[2].params], level=0.9)
-    assert (estimate.low[0], estimate.high[0]) == (found[2].low, found[2].high)
+    assert (estimate.lower[0], estimate.upper[0]) == (found[2].lower, found[2].upper)
     assert estimate.level == 0.9
     assert opt.recommend().level == 0.9
 
@@ -117,15 +117,15 @@ def test_intervals_hold_the_mean_about_as_often_as_they_say():
         places = np.linspace(0.05, 0.95, 20)
         estimate = opt.predict([{"x": float(x)} for x in places])
         truth = np.sin(5.0 * places)
-        held.append(np.mean((estimate.low <= truth) & (truth <= estimate.high)))
+        held.append(np.mean((estimate.lower <= truth) & (truth <= estimate.upper)))
     assert np.mean(held) > 0.75
 
 
 def test_an_interval_is_finite_at_every_level():
     opt = line(tp.Optimizer(LINE), np.random.default_rng(0).standard_normal(20))
     surest = opt.recommend(level=math.nextafter(1.0, 0.0))
-    assert math.isfinite(surest.low)
-    assert math.isfinite(surest.high)
+    assert math.isfinite(surest.lower)
+    assert math.isfinite(surest.upper)
 
 
 def test_of_equally_good_ones_a_configuration_that_was_measured_is_recommended():
@@ -136,7 +136,7 @@ def test_of_equally_good_ones_a_configuration_that_was_measured_is_recommended()
     opt.add({"x": 0.637}, 1.0)
     found = opt.recommend()
     assert found.params["x"] == pytest.approx(0.637, abs=1e-12)
-    assert found.replications == 1
+    assert found.payoffs == 1
 
 
 def test_tails_in_words():
@@ -165,7 +165,7 @@ def test_one_payoff_of_1e12_moves_the_recommended_value_by_less_than_half_its_in
         for x, y in zip(points, payoffs, strict=True):
             opt.add({"x": float(x)}, y)
         found.append(opt.recommend())
-    assert abs(found[1].mean - found[0].mean) < 0.5 * (found[1].high - found[1].low)
+    assert abs(found[1].mean - found[0].mean) < 0.5 * (found[1].upper - found[1].lower)
     assert abs(found[1].mean - 1.0) < 1.0
 
 
@@ -185,12 +185,12 @@ def test_nor_does_it_in_more_dimensions_however_few_the_payoffs(dimension, n):
             wild = one.trial.number == (n - 1 if seed % 2 else n // 2)
             other.add(one.trial.params, 1e12 if wild else one.value)
         usual, found = opt.recommend(), other.recommend()
-        assert abs(found.mean - usual.mean) < 0.5 * (found.high - found.low)
+        assert abs(found.mean - usual.mean) < 0.5 * (found.upper - found.lower)
         assert abs(found.mean - usual.mean) < 10.0  # and the interval does not owe it to its width
 
 
 def test_payoffs_clipped_before_the_fit_count_as_tamed():
-    opt = tp.Optimizer(LINE, options=tp.Options(taming=Clip(3.0)))
+    opt = tp.Optimizer(LINE, options=tp.Options(loss=Winsorize(3.0)))
     line(opt, np.append(np.random.default_rng(0).standard_normal(30), 100.0))
-    assert opt.tamed[-1]
-    assert opt.recommend().tamed >= 1
+    assert opt.clipped[-1]
+    assert opt.recommend().clipped >= 1

@@ -119,9 +119,9 @@ def test_the_answer_counts_what_counts(answer, study):
     assert len(answer.failed) == 3
     assert len(answer.trials) == 39
     assert answer.course[-1][0] == 36
-    assert answer.recommended.payoffs == 36
+    assert answer.recommended.total_payoffs == 36
     assert answer.recommended.params["k"] == "<b>"
-    assert answer.recommended.lucky_value == study.best_value
+    assert answer.recommended.best_observed_value == study.best_value
     assert answer.recommended.params["layers"] <= 2
     assert answer.tamed.shape == (36,)
     assert answer.tails is not None

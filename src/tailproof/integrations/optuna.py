@@ -78,7 +78,7 @@ class TailproofSampler(BaseSampler):
     ...     return 1.0 - (x - 0.3) ** 2 + 0.1 * noise.standard_t(2.1)
     >>> study.optimize(payoff, n_trials=25)
     >>> best = recommend(study)
-    >>> best.low <= best.mean <= best.high
+    >>> best.lower <= best.mean <= best.upper
     True
     """
 
@@ -275,7 +275,11 @@ def recommend(
         merged = model.translation.outward(params) | fixed
         return {name: merged[name] for name in common if name in merged}
 
-    return replace(found, params=whole(found.params), lucky_params=whole(found.lucky_params))
+    return replace(
+        found,
+        params=whole(found.params),
+        best_observed_params=whole(found.best_observed_params),
+    )
 
 
 def _refuse_many_objectives(study: Study) -> None:

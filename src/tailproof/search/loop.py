@@ -1,4 +1,4 @@
-"""The whole loop for a Python function: ask, measure, tell, and the result at the end."""
+"""The whole loop for a Python function: ask, evaluate, tell, and the result at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result:
 
     Attributes
     ----------
-    recommended
+    recommendation
         The configuration with the best robust mean, with its interval; None if nothing was told.
     trials
         Every payoff told, in order.
@@ -34,17 +34,19 @@ class Result:
         Whether Ctrl-C ended the loop early.
     """
 
-    recommended: Recommendation | None
+    recommendation: Recommendation | None
     trials: list[CompletedTrial]
     optimizer: Optimizer
     interrupted: bool
 
     def __str__(self) -> str:
-        return str(self.recommended) if self.recommended is not None else "nothing was measured"
+        return (
+            str(self.recommendation) if self.recommendation is not None else "nothing was measured"
+        )
 
 
 def maximize(
-    measure: Callable[..., float],
+    objective: Callable[..., float],
     space: Space | Configurations,
     evaluations: int = 200,
     *,
@@ -56,15 +58,15 @@ def maximize(
 
     Parameters
     ----------
-    measure
+    objective
         Called with the parameters by name; returns one payoff. What it raises ends the loop, and so
         does a payoff that is no finite number; the error's `optimizer` holds what was told before.
     space
         What may be chosen.
     evaluations
-        How many payoffs to measure.
+        How many payoffs to objective.
     seed
-        Of everything random here; `measure` keeps its own.
+        Of everything random here; `objective` keeps its own.
     options
         How the optimizer works.
     progress
@@ -74,14 +76,14 @@ def maximize(
     --------
     >>> import tailproof as tp
     >>> result = tp.maximize(lambda x: -((x - 0.3) ** 2), tp.Space(x=tp.Float(0, 1)), 25)
-    >>> round(result.recommended.params["x"], 1)
+    >>> round(result.recommendation.params["x"], 1)
     0.3
     """
-    return _run(measure, Optimizer(space, seed=seed, options=options), evaluations, progress)
+    return _run(objective, Optimizer(space, seed=seed, options=options), evaluations, progress)
 
 
 def minimize(
-    measure: Callable[..., float],
+    objective: Callable[..., float],
     space: Space | Configurations,
     evaluations: int = 200,
     *,
@@ -95,18 +97,20 @@ def minimize(
     --------
     >>> import tailproof as tp
     >>> result = tp.minimize(lambda x: (x - 0.3) ** 2, tp.Space(x=tp.Float(0, 1)), 25)
-    >>> round(result.recommended.params["x"], 1)
+    >>> round(result.recommendation.params["x"], 1)
     0.3
     """
     optimizer = Optimizer(space, seed=seed, minimize=True, options=options)
-    return _run(measure, optimizer, evaluations, progress)
+    return _run(objective, optimizer, evaluations, progress)
 
 
 def _run(
-    measure: Callable[..., float], optimizer: Optimizer, evaluations: int, progress: bool
+    objective: Callable[..., float], optimizer: Optimizer, evaluations: int, progress: bool
 ) -> Result:
-    if not callable(measure):
-        raise ValueError(f"`measure` must be a function of the parameters, but got {measure!r}.")
+    if not callable(objective):
+        raise ValueError(
+            f"`objective` must be a function of the parameters, but got {objective!r}."
+        )
     if not isinstance(progress, bool):
         raise ValueError(f"`progress` must be True or False, but got {progress!r}.")
     evaluations = checks.integer("evaluations", evaluations, low=1)
@@ -115,7 +119,7 @@ def _run(
     try:
         for done in range(evaluations):
             trial = optimizer.ask()
-            value = measure(**trial.params)
+            value = objective(**trial.params)
             optimizer.tell(trial, value)
             bar.show(done + 1, float(value))
     except KeyboardInterrupt:
@@ -128,8 +132,8 @@ def _run(
         raise
     finally:
         bar.close()
-    recommended = optimizer.recommend() if len(optimizer) else None
-    return Result(recommended, optimizer.trials, optimizer, interrupted)
+    recommendation = optimizer.recommend() if len(optimizer) else None
+    return Result(recommendation, optimizer.trials, optimizer, interrupted)
 
 
 def _terminal() -> TextIO | None:

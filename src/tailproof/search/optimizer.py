@@ -91,8 +91,8 @@ class Optimizer:
         self.space, self.options = space, options or Options()
         self.seed = checks.integer("seed", seed, low=0)
         self.minimize = bool(minimize)
-        self._settings = Settings(layout_of(space, self.options), self.options.taming)
-        self._initial = self.options.initial or max(8, 2 * space.dimension)
+        self._settings = Settings(layout_of(space, self.options), self.options.loss)
+        self._initial = self.options.n_initial or max(8, 2 * space.dimension)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
         self._told: list[CompletedTrial] = []
@@ -119,9 +119,9 @@ class Optimizer:
         return [self._trials[number][0].copy() for number in self._pending]
 
     @property
-    def tamed(self) -> NDArray[np.bool_]:
-        """Which of `trials`' payoffs are tamed at present, (n,)."""
-        return self._believe([]).tamed.copy() if self._told else np.zeros(0, dtype=np.bool_)
+    def clipped(self) -> NDArray[np.bool_]:
+        """Which payoffs of `trials` have a residual that the robust loss limits, (n,)."""
+        return self._believe([]).clipped.copy() if self._told else np.zeros(0, dtype=np.bool_)
 
     def ask(self, *, context: Mapping[str, Any] | None = None) -> Trial:
         """Return the next trial; it counts as pending until it is told or withdrawn.
@@ -240,19 +240,19 @@ class Optimizer:
         if max(known, default=-np.inf) >= best:
             u = seen[int(np.argmax(known))]
         estimate = self._estimate(belief, u[None], level)
-        lucky = (min if self.minimize else max)(told, key=lambda one: one.value)
+        best_observed = (min if self.minimize else max)(told, key=lambda one: one.value)
         return Recommendation(
             params=self._params(u, context),
             mean=float(estimate.mean[0]),
-            low=float(estimate.low[0]),
-            high=float(estimate.high[0]),
+            lower=float(estimate.lower[0]),
+            upper=float(estimate.upper[0]),
             level=level,
-            payoffs=len(self),
-            replications=sum(bool(np.array_equal(u, one)) for one in self._positions),
-            tamed=int(belief.tamed.sum()),
+            payoffs=sum(bool(np.array_equal(u, one)) for one in self._positions),
+            total_payoffs=len(self),
+            clipped=int(belief.clipped.sum()),
             tails=_tails(belief.residuals),
-            lucky_params=dict(lucky.trial.params),
-            lucky_value=lucky.value,
+            best_observed_params=dict(best_observed.trial.params),
+            best_observed_value=best_observed.value,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -340,7 +340,7 @@ class Optimizer:
             if point is not None:
                 return point
         seen = np.vstack([np.array(self._positions), U])
-        u = maximize(space, belief, self.options.width, seen, rng)
+        u = maximize(space, belief, self.options.kappa, seen, rng)
         crowded = len(U) and space.count is None and _near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [self.seed, 0, 5]) if crowded else u
 
@@ -352,7 +352,7 @@ class Optimizer:
         ahead: float = 0.0,
     ) -> Array | None:
         """Return the point of a survey's stream if trial `number` is one of its, else None."""
-        rate = self.options.survey
+        rate = self.options.exploration_rate
         if isinstance(space, ContextSpace):
             draw = np.random.default_rng([*stream, number, 6]).random()
             due = draw < survey_chance(rate, number)

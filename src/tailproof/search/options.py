@@ -11,7 +11,7 @@ import numpy as np
 from tailproof._compiled import correlation as engine
 from tailproof._util import checks
 from tailproof.search.model.gp import Layout
-from tailproof.search.model.noise import Taming, Window
+from tailproof.search.model.noise import AdaptiveWindow, RobustLoss
 from tailproof.search.space.space import Configurations, Space
 
 _KERNELS = {"matern": engine.MATERN, "se": engine.SQUARED_EXPONENTIAL}
@@ -23,46 +23,51 @@ class Options:
 
     Attributes
     ----------
-    taming
-        How single payoffs are tamed: see `tailproof.search.model.noise`.
-    width
-        Standard deviations by which uncertainty attracts the search.
+    loss
+        Robust loss of the residuals: see `tailproof.search.model.noise`.
+    kappa
+        Number of posterior standard deviations in the upper confidence bound that `ask` maximizes.
     kernel
         "matern" (smoothness 5/2) or "se" (squared exponential).
-    groups
-        Names of parameters that act together, for an additive kernel; None for one group of all.
-    initial
-        Trials of the initial design, spread evenly; None for 8, or 2 a parameter if that is more.
-    survey
-        How much of the search looks everywhere, whatever is believed: one trial of an even design
-        whenever `survey` x sqrt(trials) passes a whole number, and twice as many while gross
-        outliers may vary over the space: of these a mean can be made where nobody looks; 0 for
-        none.
+    additive_groups
+        Groups of parameter names for an additive kernel; None for one group of all parameters.
+    n_initial
+        Number of trials of the initial design; None for 8, or 2 per parameter if that is more.
+    exploration_rate
+        Rate of trials that explore the whole space independently of the model: the next point of
+        a Sobol sequence whenever `exploration_rate` * sqrt(trials) passes a whole number, and
+        twice as often while the rate of outliers may vary over the space, because a mean may
+        rest on outliers where no trial was made yet; 0 for none.
     """
 
-    taming: Taming = field(default_factory=Window)
-    width: float = 3.0
+    loss: RobustLoss = field(default_factory=AdaptiveWindow)
+    kappa: float = 3.0
     kernel: str = "matern"
-    groups: tuple[tuple[str, ...], ...] | None = None
-    initial: int | None = None
-    survey: float = 1.0
+    additive_groups: tuple[tuple[str, ...], ...] | None = None
+    n_initial: int | None = None
+    exploration_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("width", "survey"):
+        for name in ("kappa", "exploration_rate"):
             value = checks.number(name, getattr(self, name))
             if value < 0.0:
                 raise ValueError(f"`{name} >= 0` must hold, but got {name}={value!r}.")
             object.__setattr__(self, name, value)
         checks.choice("kernel", self.kernel, tuple(_KERNELS))
-        checks.instance("taming", self.taming, Taming, "a way to tame, such as Window()")
-        if self.groups is not None:
-            object.__setattr__(self, "groups", _checked_groups(self.groups))
-        if self.initial is not None:
-            object.__setattr__(self, "initial", checks.integer("initial", self.initial, low=1))
+        checks.instance("loss", self.loss, RobustLoss, "a robust loss, such as AdaptiveWindow()")
+        if self.additive_groups is not None:
+            groups = _checked_groups(self.additive_groups)
+            object.__setattr__(self, "additive_groups", groups)
+        if self.n_initial is not None:
+            count = checks.integer("n_initial", self.n_initial, low=1)
+            object.__setattr__(self, "n_initial", count)
 
 
 def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
-    wrong = f'`groups` must be groups of names, such as (("a", "b"), ("c",)), but got {groups!r}.'
+    wrong = (
+        '`additive_groups` must be groups of names, such as (("a", "b"), ("c",)), '
+        f"but got {groups!r}."
+    )
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise ValueError(wrong)
     result = []
@@ -83,15 +88,16 @@ def layout_of(space: Space | Configurations, options: Options) -> Layout:
     """Return how the model's coordinates of a space belong together under the options."""
     owner = np.asarray(space.parameter_of_column, dtype=np.int64)
     group = np.zeros(len(owner), dtype=np.int64)
-    if options.groups is not None:
+    if options.additive_groups is not None:
         if not isinstance(space, Space):
-            raise ValueError("`groups` must be None for Configurations, but got groups.")
+            raise ValueError("`additive_groups` must be None for Configurations, but got groups.")
         free = [name for name in space.names if space.parameters[name].encoded_dimension]
-        flat = [name for one in options.groups for name in one]
+        flat = [name for one in options.additive_groups for name in one]
         if sorted(flat) != sorted(free):
             raise ValueError(
-                f"`groups` must name every parameter that varies once, {free}, but got {flat}."
+                "`additive_groups` must name every parameter that varies once, "
+                f"{free}, but got {flat}."
             )
-        of = {name: index for index, one in enumerate(options.groups) for name in one}
+        of = {name: index for index, one in enumerate(options.additive_groups) for name in one}
         group = np.array([of[free[one]] for one in owner], dtype=np.int64)
     return Layout(owner, group, _KERNELS[options.kernel])

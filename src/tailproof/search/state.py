@@ -12,7 +12,7 @@ from tailproof.storage import Arrays, decode, encode
 FORMAT = "tailproof-search"
 _TYPES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (Options, noise.Window, noise.Untamed, noise.Clip, noise.StudentT)
+    for kind in (Options, noise.AdaptiveWindow, noise.Gaussian, noise.Winsorize, noise.StudentT)
 }
 
 

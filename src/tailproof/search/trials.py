@@ -39,8 +39,8 @@ class Prediction:
     """Robust means with intervals at k configurations, in units of the payoff, (k,) each."""
 
     mean: Array
-    low: Array
-    high: Array
+    lower: Array
+    upper: Array
     level: float
 
 
@@ -52,39 +52,41 @@ class Recommendation:
     ----------
     params
         The configuration.
-    mean, low, high
+    mean, lower, upper
         Its mean payoff, and an interval that holds it with probability about `level`.
     level
-        Of the interval: empirical, not a theorem's (docs/arena.md states the coverage).
+        Confidence level of the interval: empirical, not a theorem's (docs/arena.md states the
+        coverage).
     payoffs
-        How many payoffs were told in all.
-    replications
-        How many of them for this very configuration.
-    tamed
-        How many of them were tamed.
+        Number of payoffs of this very configuration.
+    total_payoffs
+        Number of payoffs told in all.
+    clipped
+        How many of all payoffs have a residual that the robust loss limits.
     tails
         How heavy the tails look, in words.
-    lucky_params, lucky_value
+    best_observed_params, best_observed_value
         The configuration with the best single payoff, and that payoff: luck more than merit.
     """
 
     params: dict[str, Any]
     mean: float
-    low: float
-    high: float
+    lower: float
+    upper: float
     level: float
     payoffs: int
-    replications: int
-    tamed: int
+    total_payoffs: int
+    clipped: int
     tails: str
-    lucky_params: dict[str, Any]
-    lucky_value: float
+    best_observed_params: dict[str, Any]
+    best_observed_value: float
 
     def __str__(self) -> str:
         setting = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
         return (
-            f"{setting}: mean {self.mean:.4g} ({100 * self.level:.3g} % interval {self.low:.4g} to "
-            f"{self.high:.4g}; {self.payoffs} payoffs, {self.tamed} tamed; {self.tails})"
+            f"{setting}: mean {self.mean:.4g} ({100 * self.level:.3g} % interval {self.lower:.4g} "
+            f"to {self.upper:.4g}; {self.total_payoffs} payoffs, {self.clipped} clipped; "
+            f"{self.tails})"
         )
 
 

@@ -85,20 +85,20 @@ def summary(answer: Answer, about: Mapping[str, Any], truth: Truth | None = None
         "recommended": {
             "params": best.params,
             "mean": best.mean,
-            "low": best.low,
-            "high": best.high,
+            "low": best.lower,
+            "high": best.upper,
             "level": best.level,
-            "replications": best.replications,
+            "replications": best.payoffs,
         },
         "lucky": {
-            "params": best.lucky_params,
-            "payoff": best.lucky_value,
+            "params": best.best_observed_params,
+            "payoff": best.best_observed_value,
             "mean": float(answer.lucky.mean[0]),
-            "low": float(answer.lucky.low[0]),
-            "high": float(answer.lucky.high[0]),
+            "low": float(answer.lucky.lower[0]),
+            "high": float(answer.lucky.upper[0]),
         },
-        "payoffs": best.payoffs,
-        "tamed": best.tamed,
+        "payoffs": best.total_payoffs,
+        "tamed": best.clipped,
         "failed": len(answer.failed),
         "left_out": answer.left_out,
         "tails": best.tails,
@@ -106,7 +106,7 @@ def summary(answer: Answer, about: Mapping[str, Any], truth: Truth | None = None
     }
     if truth is not None:
         result["recommended"]["true_mean"] = truth(best.params)
-        result["lucky"]["true_mean"] = truth(best.lucky_params)
+        result["lucky"]["true_mean"] = truth(best.best_observed_params)
     return result
 
 

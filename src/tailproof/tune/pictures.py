@@ -84,7 +84,7 @@ def _payoffs(ax: Axes, x: Array, answer: Answer, window: tuple[float, float]) ->
 def convergence(answer: Answer) -> bytes:
     """Return payoffs over trials, the luckiest so far, and the recommendation's robust mean."""
     ends = [
-        end for _, one in answer.course[len(answer.course) // 2 :] for end in (one.low, one.high)
+        end for _, one in answer.course[len(answer.course) // 2 :] for end in (one.lower, one.upper)
     ]
     window = _window(answer, [*ends, answer.recommended.mean])
 
@@ -97,7 +97,7 @@ def convergence(answer: Answer) -> bytes:
         at = [n for n, _ in answer.course]
         mean, low, high = (
             np.array([getattr(one, name) for _, one in answer.course])
-            for name in ("mean", "low", "high")
+            for name in ("mean", "lower", "upper")
         )
         ax.plot(at, mean, color=_MEAN, marker="o", ms=3, label="robust mean of the recommended")
         level = f"{100 * answer.recommended.level:g} % interval"
@@ -207,8 +207,8 @@ def _slice(ax: Any, answer: Answer, found: Slice) -> None:
     x, estimate = _places(answer, found.name, found.values), found.estimate
     level = f"{100 * estimate.level:g} % interval"
     if hasattr(answer.space.parameters[found.name], "options"):
-        error = [estimate.mean - estimate.low, estimate.high - estimate.mean]
+        error = [estimate.mean - estimate.lower, estimate.upper - estimate.mean]
         ax.errorbar(x, estimate.mean, yerr=error, fmt="s", color=_MEAN, capsize=4, ms=4)
         return
     ax.plot(x, estimate.mean, color=_MEAN, label="robust mean")
-    ax.fill_between(x, estimate.low, estimate.high, color=_MEAN, alpha=0.18, lw=0, label=level)
+    ax.fill_between(x, estimate.lower, estimate.upper, color=_MEAN, alpha=0.18, lw=0, label=level)

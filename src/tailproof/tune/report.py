@@ -103,23 +103,23 @@ def rows(answer: Answer, truth: Truth | None) -> list[tuple[str, ...]]:
             "recommended",
             *_values(names, best.params),
             f"{best.mean:.4g}",
-            f"{best.low:.4g} to {best.high:.4g}",
-            str(best.replications),
+            f"{best.lower:.4g} to {best.upper:.4g}",
+            str(best.payoffs),
             _luckiest(answer, best.params),
         )
     )
     table.append(
         (
             "luckiest payoff",
-            *_values(names, best.lucky_params),
+            *_values(names, best.best_observed_params),
             f"{lucky.mean[0]:.4g}",
-            f"{lucky.low[0]:.4g} to {lucky.high[0]:.4g}",
-            str(sum(one == best.lucky_params for one in answer.params)),
-            f"{best.lucky_value:.4g}",
+            f"{lucky.lower[0]:.4g} to {lucky.upper[0]:.4g}",
+            str(sum(one == best.best_observed_params for one in answer.params)),
+            f"{best.best_observed_value:.4g}",
         )
     )
     if truth is not None:
-        known = ("true mean", f"{truth(best.params):.4g}", f"{truth(best.lucky_params):.4g}")
+        known = ("true mean", f"{truth(best.params):.4g}", f"{truth(best.best_observed_params):.4g}")
         table = [(*row, one) for row, one in zip(table, known, strict=True)]
     return table
 

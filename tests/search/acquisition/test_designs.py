@@ -8,7 +8,7 @@ from searches import LINE, MIXED, line, payoff, run
 
 
 def test_the_initial_design_is_spread_and_not_repeated():
-    opt = tp.Optimizer(LINE, options=tp.Options(initial=16))
+    opt = tp.Optimizer(LINE, options=tp.Options(n_initial=16))
     places = np.sort([one["x"] for one in run(opt, 16, lambda params, i: 0.0)])
     assert np.diff(places).max() < 0.15
     assert len(set(places)) == 16
@@ -27,8 +27,8 @@ def whatever_is_believed(options, numbers):
 def test_trials_at_square_numbers_look_everywhere():
     numbers = [*range(12, 28), 99, 100]
     assert whatever_is_believed(tp.Options(), numbers) == [16, 25, 100]
-    assert whatever_is_believed(tp.Options(survey=0.0), numbers) == []
-    assert whatever_is_believed(tp.Options(survey=0.5), numbers) == [16, 100]
+    assert whatever_is_believed(tp.Options(exploration_rate=0.0), numbers) == []
+    assert whatever_is_believed(tp.Options(exploration_rate=0.5), numbers) == [16, 100]
 
 
 def test_while_gross_outliers_may_vary_twice_as_many_look_everywhere():
@@ -51,9 +51,9 @@ def told_x(opt, number):
     return opt.propose(number)["x"]
 
 
-@pytest.mark.parametrize("survey", [20.0, 1e308])
-def test_a_large_survey_looks_everywhere_all_the_time(survey):
-    options = tp.Options(survey=survey)
+@pytest.mark.parametrize("rate", [20.0, 1e308])
+def test_a_large_survey_looks_everywhere_all_the_time(rate):
+    options = tp.Options(exploration_rate=rate)
     assert whatever_is_believed(options, range(12, 60)) == list(range(12, 60))
     opt = tp.Optimizer(LINE, options=options)
     x = [opt.propose(number)["x"] for number in range(64)]
@@ -72,9 +72,9 @@ def test_a_survey_repeats_nothing_after_a_wide_start():
 
 def test_a_survey_of_the_smallest_spaces():
     for space in (tp.Configurations([{"a": 1}]), tp.Space(a=tp.Fixed(1), b=tp.Choice("u", "v"))):
-        opt = tp.Optimizer(space, options=tp.Options(initial=1, survey=3.0))
+        opt = tp.Optimizer(space, options=tp.Options(n_initial=1, exploration_rate=3.0))
         run(opt, 20, lambda p, i: float(i % 3))
-        assert opt.recommend().payoffs == 20
+        assert opt.recommend().total_payoffs == 20
 
 
 def test_a_trial_with_a_huge_number_is_proposed_without_a_huge_design():

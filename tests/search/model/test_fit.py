@@ -14,13 +14,15 @@ from tailproof.search.model.fit import (
     refit,
 )
 from tailproof.search.model.gp import Layout
-from tailproof.search.model.noise import Clip, Cut, StudentT, Untamed, Window
+from tailproof.search.model.noise import AdaptiveWindow, Cut, Gaussian, StudentT, Winsorize
 from tailproof.search.model.parameters import Data, Gross, Settings, calibration_from_state
 from tailproof.search.model.posterior import believe
 
 LAYOUT = Layout(np.arange(2), np.zeros(2, dtype=np.int64))
-TAMINGS = pytest.mark.parametrize(
-    "taming", [Window(), Untamed(), Clip(), StudentT()], ids=lambda one: type(one).__name__
+ALL_LOSSES = pytest.mark.parametrize(
+    "loss",
+    [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()],
+    ids=lambda one: type(one).__name__,
 )
 
 
@@ -48,11 +50,11 @@ def numbers(calibration):
     return np.array(listed)
 
 
-@TAMINGS
+@ALL_LOSSES
 @pytest.mark.parametrize(("a", "c"), [(1e-6, 0.0), (3.7, -120.0), (1e9, 1e9)])
-def test_a_calibration_is_the_same_in_all_units(taming, a, c):
+def test_a_calibration_is_the_same_in_all_units(loss, a, c):
     known = data()
-    settings = Settings(LAYOUT, taming)
+    settings = Settings(LAYOUT, loss)
     one = refit(known, None, settings)
     other = refit(Data(known.points, a * known.payoffs + c), None, settings)
     assert other.location == pytest.approx(a * one.location + c)
@@ -78,7 +80,7 @@ def test_untamed_is_what_a_huge_payoff_upsets():
     known = data()
     payoffs = known.payoffs.copy()
     payoffs[11] = 1e12
-    settings = Settings(LAYOUT, Untamed())
+    settings = Settings(LAYOUT, Gaussian())
     one = refit(known, None, settings)
     other = refit(Data(known.points, payoffs), None, settings)
     assert np.abs(numbers(other) - numbers(one)).max() > 1.0
@@ -172,16 +174,16 @@ def one_sided(rng, n):
     return 0.3 * np.where(rng.random(n) < 0.1, 30.0, 1.0) * rng.exponential(size=n)
 
 
-@TAMINGS
+@ALL_LOSSES
 @pytest.mark.parametrize("law", ["heavy", "one-sided"])
-def test_a_calibration_survives_its_state(taming, law):
+def test_a_calibration_survives_its_state(loss, law):
     told = data(noise=one_sided) if law == "one-sided" else data()
-    known = refit(told, None, Settings(LAYOUT, taming))
+    known = refit(told, None, Settings(LAYOUT, loss))
     again = calibration_from_state(json.loads(json.dumps(known.state(), allow_nan=False)))
     assert again.state() == known.state()
     assert again.cut == known.cut
     np.testing.assert_array_equal(numbers(again), numbers(known))
-    if law == "one-sided" and taming.restores_mean:
+    if law == "one-sided" and loss.restores_mean:
         assert math.isinf(known.cut.low)  # JSON has no infinities
         assert known.remainder.varying is not None
         assert again.remainder.varying.low == known.remainder.varying.low
@@ -201,9 +203,9 @@ def test_standardized_payoffs_are_rounded_and_finite():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-@TAMINGS
-def test_few_payoffs_are_enough(taming, n):
-    known, settings = data(n), Settings(LAYOUT, taming)
+@ALL_LOSSES
+def test_few_payoffs_are_enough(loss, n):
+    known, settings = data(n), Settings(LAYOUT, loss)
     belief = believe(known, known.points[:0], refit(known, None, settings), settings)
     mean, deviation = belief.predict(known.points)
     assert np.isfinite(mean).all()
@@ -222,7 +224,7 @@ def test_gross_outliers_everywhere_are_met_with_a_soft_psi():
     assert found.remainder.varying is None
     noise = found.scale * math.sqrt(found.shape.noise)
     assert noise == pytest.approx(0.3, rel=0.25)
-    clipped = found.scale * math.sqrt(refit(known, None, Settings(LAYOUT, Clip())).shape.noise)
+    clipped = found.scale * math.sqrt(refit(known, None, Settings(LAYOUT, Winsorize())).shape.noise)
     assert clipped > 1.25 * noise
     assert calibration_from_state(found.state()).cut == found.cut
 

@@ -136,7 +136,7 @@ def test_a_process_on_fourier_features_is_the_exact_one():
 def test_an_optimizer_uses_them_and_finds_the_best():
     rng = np.random.default_rng(2)
     space = tp.Space({name: tp.Float(0, 1) for name in "abcd"})
-    options = tp.Options(kernel="se", groups=(("a", "b"), ("c", "d")))
+    options = tp.Options(kernel="se", additive_groups=(("a", "b"), ("c", "d")))
     opt = tp.Optimizer(space, seed=0, options=options)
 
     def mean(a, b, c, d):

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from tailproof.search.model.gp import Layout, PointBasis, Shape
 from tailproof.search.model.m_estimation import features_on, left_out, settle
-from tailproof.search.model.noise import Cut, StudentT, Window
+from tailproof.search.model.noise import AdaptiveWindow, Cut, StudentT
 
 LAYOUT = Layout(np.arange(2), np.zeros(2, dtype=np.int64))
 SHAPE = Shape(np.array([0.4, 0.8]), 1.0, 0.3)
@@ -115,10 +115,10 @@ def test_without_a_cut_it_is_least_squares():
     np.testing.assert_allclose(settle(process, Cut(), z, scales, z), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("taming", [Window(), StudentT()])
-def test_the_fit_is_the_posterior_mean_of_the_tamed_payoffs(taming):
+@pytest.mark.parametrize("loss", [AdaptiveWindow(), StudentT()])
+def test_the_fit_is_the_posterior_mean_of_the_tamed_payoffs(loss):
     points, z, scales = case(60)
-    cut = taming.learn((z - np.median(z)) / scales)
+    cut = loss.learn((z - np.median(z)) / scales)
     process = process_on(LAYOUT, SHAPE, points, scales, NONE)
     fitted = settle(process, cut, z, scales, np.zeros(len(z)))
     process.learn(fitted + scales * cut.psi((z - fitted) / scales) / cut.slope)

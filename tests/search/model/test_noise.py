@@ -10,11 +10,11 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from tailproof.search.model.noise import (
-    Clip,
+    AdaptiveWindow,
     Cut,
+    Gaussian,
     StudentT,
-    Untamed,
-    Window,
+    Winsorize,
     balance,
     gross,
     one_sided,
@@ -23,8 +23,8 @@ from tailproof.search.model.noise import (
 )
 
 N = 20_000
-STRATEGIES = [Window(), Untamed(), Clip(), StudentT()]
-ALL = pytest.mark.parametrize("taming", STRATEGIES, ids=lambda one: type(one).__name__)
+STRATEGIES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
+ALL = pytest.mark.parametrize("loss", STRATEGIES, ids=lambda one: type(one).__name__)
 
 
 def sample(law, n=N, seed=0):
@@ -50,21 +50,21 @@ def asymptotic_variance(e, low, high):
 
 
 def test_gaussian_noise_keeps_nearly_everything():
-    cut = Window().learn(sample(stats.norm()))
+    cut = AdaptiveWindow().learn(sample(stats.norm()))
     assert cut.slope > 0.9
     # What is lost to the ordinary mean is at most a hundredth of its variance.
     assert asymptotic_variance(population(stats.norm()), cut.low, cut.high) < 1.01
 
 
 def test_uniform_noise_keeps_everything():
-    cut = Window().learn(sample(stats.uniform(-1, 2)))
-    assert not cut.tamed(sample(stats.uniform(-1, 2))).any()
+    cut = AdaptiveWindow().learn(sample(stats.uniform(-1, 2)))
+    assert not cut.clipped(sample(stats.uniform(-1, 2))).any()
     assert cut.slope == 1.0
 
 
 @pytest.mark.parametrize("law", [stats.laplace(), stats.t(1.5), stats.cauchy()])
 def test_symmetric_heavy_tails_keep_a_narrow_window_in_the_middle(law):
-    cut = Window().learn(sample(law))
+    cut = AdaptiveWindow().learn(sample(law))
     below, above = quantiles(law, cut)
     assert 0.1 < below < 0.45
     assert 0.55 < above < 0.9
@@ -74,14 +74,14 @@ def test_symmetric_heavy_tails_keep_a_narrow_window_in_the_middle(law):
 @pytest.mark.parametrize("law", [stats.pareto(1.5), stats.expon(), stats.lomax(1.2)])
 def test_one_sided_tails_keep_their_steep_side(law):
     # The density is largest at the lower end: payoffs there say most about where it lies.
-    cut = Window().learn(sample(law))
+    cut = AdaptiveWindow().learn(sample(law))
     assert cut.low == -math.inf or quantiles(law, cut)[0] < 0.02
     assert quantiles(law, cut)[1] < 0.8
 
 
 @pytest.mark.parametrize("law", [stats.norm(), stats.laplace(), stats.t(1.5), stats.pareto(1.5)])
 def test_the_window_is_nearly_the_best_there_is(law):
-    cut = Window(caution=0.0, gain=1.0).learn(sample(law))
+    cut = AdaptiveWindow(caution=0.0, gain=1.0).learn(sample(law))
     e = population(law)
     found = asymptotic_variance(e, cut.low, cut.high)
     grid = np.linspace(0.0, 0.5, 11)
@@ -96,21 +96,21 @@ def test_the_window_is_nearly_the_best_there_is(law):
 
 def test_psi_has_mean_zero_and_slope_the_share_inside():
     e = sample(stats.t(1.5), 3000)
-    cut = Window().learn(e)
+    cut = AdaptiveWindow().learn(e)
     assert float(np.mean(cut.psi(e))) == pytest.approx(0.0, abs=1e-9)
-    assert float(np.mean(~cut.tamed(e))) == pytest.approx(cut.slope, abs=1.0 / 3000)
+    assert float(np.mean(~cut.clipped(e))) == pytest.approx(cut.slope, abs=1.0 / 3000)
 
 
 def test_what_is_cut_off_and_what_is_kept_make_up_the_residual():
     e = sample(stats.t(1.5), 500)
-    cut = Window().learn(e)
+    cut = AdaptiveWindow().learn(e)
     np.testing.assert_allclose(cut.psi(e) + cut.center + cut.excess(e), e, atol=1e-9)
-    assert (cut.tamed(e) == (cut.excess(e) != 0.0)).all()
+    assert (cut.clipped(e) == (cut.excess(e) != 0.0)).all()
 
 
 def test_least_is_the_least_share_inside():
     e = sample(stats.laplace(), 2000)
-    shares = [Window(least=least, gain=1.0).learn(e).slope for least in (0.5, 0.7, 0.85)]
+    shares = [AdaptiveWindow(least=least, gain=1.0).learn(e).slope for least in (0.5, 0.7, 0.85)]
     assert all(s >= least for s, least in zip(shares, (0.5, 0.7, 0.85), strict=True))
     assert shares == sorted(shares)
     assert shares[0] < shares[-1]
@@ -118,15 +118,15 @@ def test_least_is_the_least_share_inside():
 
 def test_a_window_that_gains_little_is_not_taken():
     e = sample(stats.norm(), 60)
-    assert Window(gain=1e-6).learn(e) == Window(gain=1e-9).learn(e)
-    assert Window(gain=1e-6).learn(e).slope > 0.9
+    assert AdaptiveWindow(gain=1e-6).learn(e) == AdaptiveWindow(gain=1e-9).learn(e)
+    assert AdaptiveWindow(gain=1e-6).learn(e).slope > 0.9
 
 
 @given(st.integers(1, 60), st.integers(0, 2**32 - 1))
 @settings(derandomize=True, max_examples=30, deadline=None)
 def test_few_residuals_give_a_cut_all_the_same(n, seed):
     e = np.random.default_rng(seed).standard_t(1.5, n)
-    cut = Window().learn(e)
+    cut = AdaptiveWindow().learn(e)
     assert cut.low <= float(np.median(e)) <= cut.high
     assert 0.0 < cut.slope <= 1.0
     assert np.isfinite(cut.psi(e)).all()
@@ -140,17 +140,17 @@ def test_few_residuals_give_a_cut_all_the_same(n, seed):
     st.integers(0, 2**32 - 1),
 )
 @settings(derandomize=True, max_examples=25, deadline=None)
-def test_a_cut_moves_and_grows_with_the_residuals(taming, n, a, c, seed):
+def test_a_cut_moves_and_grows_with_the_residuals(loss, n, a, c, seed):
     e = np.random.default_rng(seed).standard_t(1.5, n)
-    if isinstance(taming, StudentT):
+    if isinstance(loss, StudentT):
         c = 0.0  # its psi is one of residuals around zero
-    one, other = taming.learn(e), taming.learn(a * e + c)
+    one, other = loss.learn(e), loss.learn(a * e + c)
     tight = {"rel": 1e-6, "abs": 1e-6 * a * float(np.abs(e).max())}
     assert other.low == pytest.approx(a * one.low + c, **tight)
     assert other.high == pytest.approx(a * one.high + c, **tight)
     assert other.slope == pytest.approx(one.slope, abs=1e-6)
     assert other.softness == pytest.approx(one.softness / a**2, rel=1e-6)
-    if isinstance(taming, Window):
+    if isinstance(loss, AdaptiveWindow):
         assert other.center == pytest.approx(a * one.center + c, **tight)
 
 
@@ -180,20 +180,20 @@ def test_a_cut_moves_and_grows_with_the_residuals(taming, n, a, c, seed):
         "ties",
     ],
 )
-def test_extreme_residuals_give_finite_cuts(taming, values):
-    z = taming.prepare(values)
-    cut = taming.learn(z)
+def test_extreme_residuals_give_finite_cuts(loss, values):
+    z = loss.prepare(values)
+    cut = loss.learn(z)
     assert math.isfinite(cut.center)
     assert 0.0 < cut.slope <= 1.0
     assert cut.low <= cut.high
     assert np.isfinite(cut.psi(z)).all()
     assert np.isfinite(cut.excess(z)).all()
-    assert cut.tamed(z).shape == values.shape
+    assert cut.clipped(z).shape == values.shape
 
 
 def test_one_huge_residual_hardly_moves_the_window():
     e = np.random.default_rng(1).standard_normal(100)
-    plain, hit = Window().learn(e), Window().learn(np.append(e, 1e100))
+    plain, hit = AdaptiveWindow().learn(e), AdaptiveWindow().learn(np.append(e, 1e100))
     assert hit.high < 5.0
     assert abs(hit.center - plain.center) < 0.2
 
@@ -201,7 +201,7 @@ def test_one_huge_residual_hardly_moves_the_window():
 @pytest.mark.parametrize("huge", [1e8, 1e12, 1e100])
 def test_a_window_of_mirrored_residuals_is_mirrored(huge):
     e = np.append(np.random.default_rng(0).standard_t(1.5, 100), huge)
-    one, other = Window().learn(e), Window().learn(-e)
+    one, other = AdaptiveWindow().learn(e), AdaptiveWindow().learn(-e)
     assert (other.low, other.high) == pytest.approx((-one.high, -one.low))
     assert other.center == pytest.approx(-one.center)
 
@@ -211,24 +211,24 @@ def test_a_window_of_mirrored_residuals_is_mirrored(huge):
 
 def test_untamed_does_nothing():
     e = sample(stats.cauchy(), 100)
-    taming = Untamed()
-    assert taming.prepare(e) is e
-    cut = taming.learn(e)
+    loss = Gaussian()
+    assert loss.prepare(e) is e
+    cut = loss.learn(e)
     np.testing.assert_array_equal(cut.psi(e), e)
-    assert not cut.tamed(e).any()
+    assert not cut.clipped(e).any()
     assert not cut.excess(e).any()
-    assert not taming.restores_mean
+    assert not loss.restores_mean
 
 
 def test_clip_clips_at_robust_standard_deviations():
     e = sample(stats.norm(5.0, 2.0))
-    clipped = Clip(3.0).prepare(np.append(e, [1e9, -1e9]))
+    clipped = Winsorize(3.0).prepare(np.append(e, [1e9, -1e9]))
     assert clipped.max() == pytest.approx(5.0 + 6.0, abs=0.2)
     assert clipped.min() == pytest.approx(5.0 - 6.0, abs=0.2)
     kept = np.abs(e - 5.0) < 5.5
     np.testing.assert_array_equal(clipped[:-2][kept], e[kept])
     constant = np.append(np.zeros(9), 7.0)  # no robust deviation: nothing to clip at
-    assert Clip(3.0).prepare(constant).tolist() == constant.tolist()
+    assert Winsorize(3.0).prepare(constant).tolist() == constant.tolist()
 
 
 def test_student_t_is_the_score_of_its_density_at_the_most_likely_scale():
@@ -259,13 +259,13 @@ def test_a_huge_residual_moves_student_t_by_nothing():
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda: Window(least=0.0), "least"),
-        (lambda: Window(least=1.5), "least"),
-        (lambda: Window(caution=-1.0), "caution"),
-        (lambda: Window(caution=math.nan), "caution"),
-        (lambda: Window(gain=0.0), "gain"),
-        (lambda: Clip(0.0), "deviations"),
-        (lambda: Clip("three"), "deviations"),
+        (lambda: AdaptiveWindow(least=0.0), "least"),
+        (lambda: AdaptiveWindow(least=1.5), "least"),
+        (lambda: AdaptiveWindow(caution=-1.0), "caution"),
+        (lambda: AdaptiveWindow(caution=math.nan), "caution"),
+        (lambda: AdaptiveWindow(gain=0.0), "gain"),
+        (lambda: Winsorize(0.0), "deviations"),
+        (lambda: Winsorize("three"), "deviations"),
         (lambda: StudentT(-1.0), "df"),
         (lambda: StudentT(math.inf), "df"),
     ],
@@ -332,7 +332,7 @@ def variance(cut, e):
 @pytest.mark.parametrize("law", ["contaminated", "t3"])
 def test_a_soft_psi_takes_the_place_of_a_window_that_varies_more(law):
     e = contaminated() if law == "contaminated" else sample(stats.t(3), 400)
-    window = Window().learn(e)
+    window = AdaptiveWindow().learn(e)
     cut = softened(window, e)
     assert cut.softness > 0.0
     assert variance(cut, e) < variance(window, e)
@@ -340,7 +340,7 @@ def test_a_soft_psi_takes_the_place_of_a_window_that_varies_more(law):
 
 def test_a_soft_psi_counts_gross_outliers_for_next_to_nothing():
     e = contaminated()
-    cut = softened(Window().learn(e), e)
+    cut = softened(AdaptiveWindow().learn(e), e)
     far = np.array([-60.0, 60.0])
     assert float(np.abs(cut.psi(far)).max()) < 0.2
     np.testing.assert_allclose(cut.excess(far), far, atol=0.2)
@@ -348,7 +348,7 @@ def test_a_soft_psi_counts_gross_outliers_for_next_to_nothing():
 
 def test_a_soft_psi_has_mean_zero_its_own_mean_slope_and_loses_nothing():
     e = contaminated(3000)
-    cut = softened(Window().learn(e), e)
+    cut = softened(AdaptiveWindow().learn(e), e)
     assert float(np.mean(cut.psi(e))) == pytest.approx(0.0, abs=1e-9)
     numeric = (cut.psi(e + 1e-7) - cut.psi(e - 1e-7)) / 2e-7
     assert float(np.mean(numeric)) == pytest.approx(cut.slope, abs=1e-6)
@@ -359,7 +359,7 @@ def test_a_soft_psi_has_mean_zero_its_own_mean_slope_and_loses_nothing():
 @pytest.mark.parametrize("count", [20, 3])
 def test_outliers_on_one_side_keep_the_window(count, seed):
     e = np.append(sample(stats.laplace(), 100, seed), 50.0 + sample(stats.norm(), count, seed))
-    cut = Window().learn(e)
+    cut = AdaptiveWindow().learn(e)
     assert softened(cut, e) is cut
 
 
@@ -368,16 +368,16 @@ def test_outliers_on_one_side_keep_the_window(count, seed):
 def test_light_tails_and_few_residuals_keep_the_window(law, n):
     for seed in range(5):
         e = sample(law, n, seed)
-        cut = Window().learn(e)
+        cut = AdaptiveWindow().learn(e)
         assert softened(cut, e) is cut
 
 
 def test_only_gross_outliers_lie_outside_the_window_for_them():
     e = np.append(sample(stats.norm(), 400), [5.0, 7.0, -9.0])
-    window = gross(Window().learn(e), e)
-    assert window.tamed(e).tolist() == [False] * 401 + [True, True]
+    window = gross(AdaptiveWindow().learn(e), e)
+    assert window.clipped(e).tolist() == [False] * 401 + [True, True]
     # Nothing counts as gross that the cut keeps.
-    assert gross(Cut(-20.0, 8.0), e).tamed(e).sum() == 0
+    assert gross(Cut(-20.0, 8.0), e).clipped(e).sum() == 0
 
 
 @given(

@@ -104,17 +104,17 @@ def refit(data: Data, previous: Calibration | None, settings: Settings) -> Calib
     anchors = anchors_for(settings.layout, shape, data.points)
     known = Calibration(len(data), location, scale, shape, Cut(), Spread(), None, anchors)
     raw, scales = known.standardize(data.payoffs), np.ones(len(data))
-    z = settings.taming.prepare(raw)
-    beyond = raw - z if settings.taming.restores_mean else np.zeros(len(z))
+    z = settings.loss.prepare(raw)
+    beyond = raw - z if settings.loss.restores_mean else np.zeros(len(z))
     for _ in range(3 if previous is None else 2):
         fit = _turns(data, z, beyond, scales, known, settings)
-        if settings.taming.restores_mean:
+        if settings.loss.restores_mean:
             known = replace(known, spread=_learn_spread(fit.fitted, fit.residuals * scales))
             scales = known.spread.of(fit.fitted)
             fit = _turns(data, z, beyond, scales, known, settings)
         known = replace(known, shape=_shape(data, fit, known, settings))
     fit = _turns(data, z, beyond, scales, known, settings)
-    if not settings.taming.restores_mean:
+    if not settings.loss.restores_mean:
         return replace(known, cut=fit.cut)
     cut = softened(fit.cut, fit.residuals)
     if cut is not fit.cut:
@@ -183,14 +183,14 @@ def _turns(
     leverage = process.leverage()
     fitted = np.full(len(z), float(np.median(z)))
     residuals = (z - fitted) / scales
-    cut = settings.taming.begin(residuals)
+    cut = settings.loss.begin(residuals)
     for _ in range(_TURNS):
         fitted = settle(process, cut, z, scales, fitted)
         residuals = left_out(cut, (z - fitted) / scales, leverage) + beyond / scales
-        if settings.taming.restores_mean:
+        if settings.loss.restores_mean:
             middle = float(np.median(residuals))
             fitted, residuals = fitted + middle * scales, residuals - middle
-        cut = settings.taming.learn(residuals)
+        cut = settings.loss.learn(residuals)
     return _Fit(z, beyond, scales, cut, fitted, residuals)
 
 
@@ -271,7 +271,7 @@ def _learn_gross(
     sizes are clipped at a quantile of theirs that tends to 1 slowly, and at `most`.
     """
     window, excess = gross(known.cut, residuals), known.cut.excess(residuals)
-    sizes = np.abs(excess[window.tamed(residuals)])
+    sizes = np.abs(excess[window.clipped(residuals)])
     if not len(sizes):
         return None
     share = max(0.5, 1.0 - 2.0 / math.sqrt(len(sizes)))

@@ -52,10 +52,10 @@ def interval(
 def _sway(belief: Belief, data: Data, settings: Settings, C: Array, mean: Array) -> Array:
     """Return how far the means (k,) at the rows of C move without the most extreme payoff.
 
-    Only if it was tamed: one that is like the others is what the deviation is about.
+    Only if it was clipped: one that is like the others is what the deviation is about.
     """
     extreme = int(np.argmax(np.abs(belief.residuals)))
-    if not belief.tamed[extreme]:
+    if not belief.clipped[extreme]:
         return np.zeros(len(C))
     others = np.arange(len(data)) != extreme
     without = believe(

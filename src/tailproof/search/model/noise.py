@@ -1,11 +1,11 @@
-"""Taming: what is done to single payoffs so that no lucky one decides.
+"""RobustLoss: what is done to single payoffs so that no lucky one decides.
 
 A strategy looks at the payoffs' residuals around a fit and returns a `Cut`: a bounded function psi
 of a residual and its mean slope kappa. The fit then solves the penalized equations of psi, whose
 solution is least squares on the tamed payoffs m + psi(e) / kappa.
 
-`Window`, the default, learns from the residuals which window to keep: the one whose location
-estimate varies least, Var(clip(e)) / P(e in window)^2 (the asymptotic variance of an M-estimate).
+`AdaptiveWindow`, the default, learns from the residuals which window to keep: the one whose
+location estimate varies least, Var(clip(e)) / P(e in window)^2 (the asymptotic variance of an M-estimate).
 Light tails keep everything, heavy ones little, skewed ones what lies on their steep side; where
 outliers lie on both sides, Student-t's psi takes its place if it varies less (`softened`). Each
 estimates a location, not a mean; what it cuts off is added back by the remainder (`calibration`),
@@ -111,7 +111,7 @@ class Cut:
         """Return what is cut off, (n,)."""
         return residuals - self._kept(residuals)
 
-    def tamed(self, residuals: Array) -> Mask:
+    def clipped(self, residuals: Array) -> Mask:
         """Return which residuals are outside the window, (n,)."""
         if self.softness > 0.0 and math.isinf(self.high):
             return np.abs(residuals) > 1.0 / math.sqrt(self.softness)
@@ -119,7 +119,7 @@ class Cut:
 
 
 @runtime_checkable
-class Taming(Protocol):
+class RobustLoss(Protocol):
     """A way to tame payoffs."""
 
     @property
@@ -141,7 +141,7 @@ class Taming(Protocol):
 
 
 @dataclass(frozen=True)
-class Untamed:
+class Gaussian:
     """Leave payoffs as they are: the ordinary Gaussian process."""
 
     @property
@@ -163,8 +163,8 @@ class Untamed:
 
 
 @dataclass(frozen=True)
-class Clip:
-    """Clip payoffs at `deviations` robust standard deviations around their median, as many do."""
+class Winsorize:
+    """Clip payoffs at `deviations` robust standard deviations around their median."""
 
     deviations: float = 3.0
 
@@ -230,7 +230,7 @@ class StudentT:
 
 
 @dataclass(frozen=True)
-class Window:
+class AdaptiveWindow:
     """Keep the window of residuals whose location estimate varies least; restore the mean.
 
     Parameters
@@ -323,7 +323,7 @@ def softened(cut: Cut, residuals: Array) -> Cut:
     Examples
     --------
     >>> e = np.sinh(np.linspace(-3.0, 3.0, 99))
-    >>> softened(Window().learn(e), e).softness > 0.0
+    >>> softened(AdaptiveWindow().learn(e), e).softness > 0.0
     True
     """
     usual = _around_median(residuals)
@@ -399,7 +399,7 @@ def _around_median(e: Array, deviations: float = _USUAL) -> Cut:
     middle = float(np.median(e))
     reach = max(deviations * 1.4826 * float(np.median(np.abs(e - middle))), _FINEST)
     cut = Cut(middle - reach, middle + reach)
-    slope = float(np.mean(~cut.tamed(e)))
+    slope = float(np.mean(~cut.clipped(e)))
     return replace(cut, center=float(np.mean(cut.psi(e))), slope=slope)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tailproof.search.model.gp import Layout, Shape
 from tailproof.search.model.hyperparameters import Prior
-from tailproof.search.model.noise import Cut, Taming, Window
+from tailproof.search.model.noise import AdaptiveWindow, Cut, RobustLoss
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Settings:
     ----------
     layout
         Of the model's coordinates.
-    taming
+    loss
         Which payoffs are tamed.
     prior
         On the pilot's shape.
@@ -76,7 +76,7 @@ class Settings:
     """
 
     layout: Layout
-    taming: Taming = field(default_factory=Window)
+    loss: RobustLoss = field(default_factory=AdaptiveWindow)
     prior: Prior = field(default_factory=Prior)
     level: float = math.log(1.0 / 0.1)
     doubt: float = 2.5

@@ -29,8 +29,8 @@ class Belief:
         What the last refit learnt.
     pilot, remainder
         The two processes; their variances add up.
-    tamed
-        Which payoffs were tamed, (n,).
+    clipped
+        Which payoffs were clipped, (n,).
     residuals
         Of the payoffs around the pilot, in units of s(x), (n,).
     """
@@ -38,7 +38,7 @@ class Belief:
     calibration: Calibration
     pilot: Process
     remainder: Varying
-    tamed: NDArray[np.bool_]
+    clipped: NDArray[np.bool_]
     residuals: Array
 
     def predict(self, C: Array) -> tuple[Array, Array]:
@@ -157,7 +157,7 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     """
     layout, cut = settings.layout, calibration.cut
     raw = calibration.standardize(data.payoffs)
-    z = settings.taming.prepare(raw)
+    z = settings.loss.prepare(raw)
     scales, fitted = np.ones(len(z)), np.full(len(z), float(np.median(z)))
     features = features_on(
         layout, calibration.shape.lengthscales, data.points, pending, calibration.anchors
@@ -170,10 +170,10 @@ def believe(data: Data, pending: Array, calibration: Calibration, settings: Sett
     residuals = (z - fitted) / scales
     pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
     alone = left_out(cut, residuals, pilot.leverage())
-    if settings.taming.restores_mean:
+    if settings.loss.restores_mean:
         alone, residuals = alone + (raw - z) / scales, residuals + (raw - z) / scales
     remainder = _remainder(data, alone, pending, calibration, layout)
-    return Belief(calibration, pilot, remainder, cut.tamed(residuals) | (raw != z), residuals)
+    return Belief(calibration, pilot, remainder, cut.clipped(residuals) | (raw != z), residuals)
 
 
 def _remainder(
