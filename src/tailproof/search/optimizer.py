@@ -135,7 +135,9 @@ class Optimizer:
             trial has them, and the others are chosen for them.
         """
         number, section = len(self._trials), self._section(context)
-        u = self._propose(number, [self._trials[one][1] for one in self._pending], section)
+        u = self._propose(
+            number, [self._trials[one][1] for one in self._pending], section, self.seed
+        )
         trial = Trial(number, self._params(u, context))
         self._trials[number] = (trial, u)
         self._pending[number] = None
@@ -147,15 +149,17 @@ class Optimizer:
         pending: Iterable[Mapping[str, Any]] = (),
         *,
         context: Mapping[str, Any] | None = None,
+        seed: int | None = None,
     ) -> dict[str, Any]:
         """Return what would be asked as trial `number` while `pending` are running; change nothing.
 
         For those who keep trials elsewhere: it depends on the payoffs told, in their order, on
-        `pending`, `number`, `context` and the seed alone.
+        `pending`, `number`, `context` and the seed alone. `seed` replaces the optimizer's own.
         """
         number, section = checks.integer("number", number, low=0), self._section(context)
         waiting = self._positions_of("pending", pending)
-        return self._params(self._propose(number, waiting, section), context)
+        chosen = self.seed if seed is None else checks.integer("seed", seed, low=0)
+        return self._params(self._propose(number, waiting, section, chosen), context)
 
     def tell(self, trial: Trial | int, value: float) -> None:
         """Take the payoff of a trial, in any order; one that was withdrawn may still come.
@@ -324,25 +328,29 @@ class Optimizer:
         )
 
     def _propose(
-        self, number: int, pending: list[Array], space: Space | Configurations | ContextSpace
+        self,
+        number: int,
+        pending: list[Array],
+        space: Space | Configurations | ContextSpace,
+        seed: int,
     ) -> Array:
-        rng = np.random.default_rng([self.seed, number])
+        rng = np.random.default_rng([seed, number])
         design = scattered if isinstance(space, ContextSpace) else even
         if number < self._initial or len(self._told) < self._first():
-            return design(space, number, [self.seed])
-        point = self._surveyed(number, space, [self.seed, 0, 3])
+            return design(space, number, [seed])
+        point = self._surveyed(number, space, [seed, 0, 3])
         if point is not None:
             return point
         U = np.array(pending).reshape(len(pending), self.space.dimension)
         belief = self._believe(pending)
         if belief.remainder.process is not None:  # then where nobody looks there may be a mean
-            point = self._surveyed(number, space, [self.seed, 0, 4], 0.5)
+            point = self._surveyed(number, space, [seed, 0, 4], 0.5)
             if point is not None:
                 return point
         seen = np.vstack([np.array(self._positions), U])
         u = maximize(space, belief, self.options.kappa, seen, rng)
         crowded = len(U) and space.count is None and _near(U, u) > 1 + len(U) // _SHARE
-        return design(space, number, [self.seed, 0, 5]) if crowded else u
+        return design(space, number, [seed, 0, 5]) if crowded else u
 
     def _surveyed(
         self,
