@@ -8,7 +8,7 @@ optuna = pytest.importorskip("optuna", minversion="5.0", reason="the sampler is 
 
 from optuna.distributions import FloatDistribution  # noqa: E402
 
-from tailproof import Options  # noqa: E402
+from tailproof import Float, Optimizer, Options, Space  # noqa: E402
 from tailproof.integrations.optuna import TailproofSampler  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -36,9 +36,24 @@ def bowl_study(trials=7, sampler=None, **more):
     return study
 
 
+def optimizer_of(study):
+    """Return an optimizer that was told the payoffs of a study of `bowl`."""
+    space = Space(x=Float(0.0, 1.0), y=Float(0.0, 1.0))
+    optimizer = Optimizer(space, seed=0, minimize=True, options=EARLY)
+    for trial in study.get_trials(states=(optuna.trial.TrialState.COMPLETE,)):
+        optimizer.add(trial.params, trial.value)
+    return optimizer
+
+
+def frozen(study, trial):
+    """Return what a sampler sees of a trial that runs."""
+    return study.trials[trial.number]
+
+
 def suggested(study):
     return [trial.params for trial in study.get_trials(deepcopy=False)]
 
 
 def distance(a, b):
+    """Return the largest difference of two configurations in one parameter."""
     return max(abs(a[name] - b[name]) for name in a)

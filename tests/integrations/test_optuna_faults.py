@@ -112,7 +112,7 @@ def work(url, name, log):
         time.sleep(0.1)
 
 
-class Crew:
+class WorkerPool:
     """Worker processes, each with a log of what it was asked and what it told."""
 
     def __init__(self, url, folder):
@@ -122,7 +122,7 @@ class Crew:
         self.workers = {}
         self.started = 0
 
-    def hire(self, name):
+    def start(self, name):
         log = self.folder / f"{self.started:03d}-{name}.log"
         self.started += 1
         process = self.context.Process(target=work, args=(self.url, name, str(log)), daemon=True)
@@ -135,13 +135,13 @@ class Crew:
         return [process for process in begun if process.is_alive()]
 
     def kill(self, process):
-        """Kill the worker and hire another in its place."""
+        """Kill the worker and start another in its place."""
         process.kill()
         process.join()
         name, _ = self.workers.pop(process)
-        self.hire(name)
+        self.start(name)
 
-    def dismiss(self):
+    def close(self):
         for process in self.workers:
             process.kill()
             process.join()
@@ -151,24 +151,24 @@ class Crew:
         return [line.split() for log in logs for line in log.read_text().splitlines()]
 
 
-def trouble(crew, rng, restart):
+def trouble(pool, rng, restart):
     """Kill workers at random moments, and restart the database in between."""
     killed = 0
     end = time.monotonic() + PATIENCE
     while killed < KILLS:
         assert time.monotonic() < end, "no worker begins a trial"
         time.sleep(rng.uniform(0.05, 0.5))
-        candidates = crew.at_work()
+        candidates = pool.at_work()
         if candidates:
-            crew.kill(candidates[rng.integers(len(candidates))])
+            pool.kill(candidates[rng.integers(len(candidates))])
             killed += 1
             if killed == KILLS // 2:
                 restart()
-    (crew.folder / "calm").touch()
+    (pool.folder / "calm").touch()
 
 
-def settle(study):
-    """A new worker goes on, until no trial is running or waiting."""
+def finish_open_trials(study):
+    """Work on until no trial is running or waiting."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         study.optimize(objective, n_trials=1)  # which fails and retries stale trials first
@@ -258,21 +258,21 @@ def test_no_trial_is_lost_or_stuck_when_workers_are_killed(
         for name in STUDIES:
             with opened(url, name, new=True):
                 pass
-        crew = Crew(url, tmp_path)
+        pool = WorkerPool(url, tmp_path)
         try:
             for i in range(WORKERS):
-                crew.hire(STUDIES[i % len(STUDIES)])
-            trouble(crew, rng, restart)
-            for process in list(crew.workers):
+                pool.start(STUDIES[i % len(STUDIES)])
+            trouble(pool, rng, restart)
+            for process in list(pool.workers):
                 process.join(PATIENCE)
                 assert process.exitcode == 0, "a worker is stuck"
         finally:
-            crew.dismiss()
+            pool.close()
         failed = 0
         for name in STUDIES:
             with opened(url, name) as study:
-                settle(study)
-                counts = count(study, crew.lines(name))
+                finish_open_trials(study)
+                counts = count(study, pool.lines(name))
                 best = recommend(study)
             text = f"{database.__name__}, {KILLS} kills, {name} study: {counts}"
             record_property("faults", text)

@@ -1,10 +1,10 @@
-"""TailproofSampler: what it knows of a study, and what knowing it costs."""
+"""How the history of a study is read, and how often."""
 
 from collections.abc import Sequence
 
 from optuna_studies import SQUARE, a_sampler, a_study, bowl, bowl_study, optuna, suggested
-from tailproof.integrations import optuna as door
-from tailproof.integrations._optuna_history import History
+from tailproof.integrations import optuna as integration
+from tailproof.integrations._optuna_history import StudyHistory
 from tailproof.integrations.optuna import recommend
 
 
@@ -26,7 +26,7 @@ def test_a_finished_trial_is_looked_at_once():
     study = bowl_study(6)
     study.ask()
     study.optimize(bowl, n_trials=3)
-    history = History()
+    history = StudyHistory()
     history.update(study.trials)
     assert [trial.number for trial in history.payoffs] == [0, 1, 2, 3, 4, 5, 7, 8, 9]
     assert [trial.number for trial in history.running] == [6]
@@ -47,7 +47,7 @@ def test_payoffs_come_in_the_order_of_completion():
     trials = [study.ask(SQUARE) for _ in range(4)]
     for index in (2, 0, 3, 1):
         study.tell(trials[index], float(index))
-    history = History()
+    history = StudyHistory()
     history.update(study.trials)
     assert [trial.number for trial in history.payoffs] == [2, 0, 3, 1]
 
@@ -71,24 +71,36 @@ def test_two_studies_may_share_a_sampler():
     assert suggested(studies[0]) == suggested(studies[1]) == alone
 
 
-def test_few_studies_are_kept_in_mind(monkeypatch):
-    monkeypatch.setattr(door, "MOST_STUDIES", 2)
+def test_the_histories_of_few_studies_are_kept(monkeypatch):
+    built = []
+
+    class Counted(StudyHistory):
+        def __init__(self):
+            super().__init__()
+            built.append(self)
+
+    monkeypatch.setattr(integration, "StudyHistory", Counted)
+    monkeypatch.setattr(integration, "MAX_STUDIES", 2)
     sampler = a_sampler()
     studies = [bowl_study(2, sampler) for _ in range(3)]
-    assert list(sampler._known) == [study.study_name for study in studies[1:]]
+    assert len(built) == 3
+    for study, expected in ((studies[2], 3), (studies[1], 3), (studies[0], 4)):
+        study.optimize(bowl, n_trials=1)
+        assert len(built) == expected
 
 
 def test_a_trial_reads_the_study_once(monkeypatch):
-    study = bowl_study(6)
+    storage = optuna.storages.InMemoryStorage()
+    study = bowl_study(6, storage=storage)
     reads = []
-    get_all_trials = study._storage.get_all_trials
+    get_all_trials = storage.get_all_trials
 
     def counted(study_id, deepcopy=True, states=None):
         if states is None:
             reads.append(deepcopy)
         return get_all_trials(study_id, deepcopy=deepcopy, states=states)
 
-    monkeypatch.setattr(study._storage, "get_all_trials", counted)
+    monkeypatch.setattr(storage, "get_all_trials", counted)
     study.optimize(bowl, n_trials=3)
     assert reads == [False] * 3
 

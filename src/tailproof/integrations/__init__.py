@@ -1,1 +1,1 @@
-"""Doors to other people's tools; each loads its tool when it is opened, never before."""
+"""Adapters to other tools; each loads its tool when it is imported, never before."""

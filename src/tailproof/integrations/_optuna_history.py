@@ -1,4 +1,4 @@
-"""What a sampler knows of one study, brought up to date at the price of what is new."""
+"""The finished and running trials of one study, read incrementally."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof._util.checks import LARGEST_PAYOFF
-from tailproof.integrations._optuna_space import Translation
+from tailproof.integrations._optuna_internals import enqueued_params
+from tailproof.integrations._optuna_space import SpaceAdapter
 
-_ENQUEUED = "fixed_params"  # the attribute with what Optuna's `enqueue_trial` was given
 
-
-class History:
+class StudyHistory:
     """The payoffs of a study, the parameters they have in common, and the trials now running.
 
     Finished trials never change, so each is looked at once. Those at the head of the list, up to
@@ -25,85 +24,88 @@ class History:
     Attributes
     ----------
     payoffs : list of FrozenTrial
-        Complete trials of a finite value, in the order they were completed in, as far as this
-        history saw them together.
+        Complete trials of a finite value. Those that one update found are in order of completion.
     common : dict of name to distribution, or None before the first complete trial
         Parameters that every complete trial has, with equal distributions; sorted by name.
     running : list of FrozenTrial
     constrained : FrozenTrial or None
         A complete trial with constraints, if there is one.
+    generation : int
+        Changes when the history is read anew, of another study under the same name.
     """
 
     def __init__(self) -> None:
-        self._forget()
+        self.generation = 0
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self.payoffs: list[FrozenTrial] = []
         self.common: dict[str, BaseDistribution] | None = None
         self.running: list[FrozenTrial] = []
         self.constrained: FrozenTrial | None = None
-        self.generation = object()  # payoffs are appended to as long as this stays the same
-        self._head = 0  # trials at the head of the list that are finished and taken in
-        self._taken: set[int] = set()  # numbers of those taken in beyond the head
-        self._witness: tuple[int, datetime | None] | None = None
+        self.generation += 1  # payoffs are appended to as long as this stays the same
+        self._head = 0  # number of trials at the head of the list that are finished and read
+        self._read: set[int] = set()  # numbers of finished trials read beyond the head
+        # Index and time of completion of one trial, by which the study is recognized.
+        self._fingerprint: tuple[int, datetime | None] | None = None
 
     def update(self, trials: Sequence[FrozenTrial]) -> None:
-        """Take in what is new in `trials`, all trials of the study in order of their number."""
+        """Read what is new in `trials`, all trials of the study in order of their number."""
         if not self._is_continued_by(trials):
-            self._forget()
+            self._reset()
         new, running = [], []
-        for place in range(self._head, len(trials)):
-            trial = trials[place]
+        for index in range(self._head, len(trials)):
+            trial = trials[index]
             if trial.state.is_finished():
-                if trial.number not in self._taken:
+                if trial.number not in self._read:
                     new.append(trial)
-                    self._taken.add(trial.number)
-                    self._witness = (place, trial.datetime_complete)
+                    self._read.add(trial.number)
+                    self._fingerprint = (index, trial.datetime_complete)
             elif trial.state == TrialState.RUNNING:
                 running.append(trial)
-        while self._head < len(trials) and trials[self._head].number in self._taken:
-            self._taken.remove(trials[self._head].number)
+        while self._head < len(trials) and trials[self._head].number in self._read:
+            self._read.remove(trials[self._head].number)
             self._head += 1
         self.running = running
-        self._take(by_completion(t for t in new if t.state == TrialState.COMPLETE))
+        self._add(by_completion(t for t in new if t.state == TrialState.COMPLETE))
 
     def _is_continued_by(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Whether these are later trials of the same study, not of another under its name."""
-        if self._witness is None:
+        """Return whether these are later trials of the same study, not of another of its name."""
+        if self._fingerprint is None:
             return True
-        place, completed = self._witness
-        return place < len(trials) and trials[place].datetime_complete == completed
+        index, completed = self._fingerprint
+        return index < len(trials) and trials[index].datetime_complete == completed
 
-    def _take(self, complete: list[FrozenTrial]) -> None:
+    def _add(self, complete: list[FrozenTrial]) -> None:
         for trial in complete:
             if trial.constraints and self.constrained is None:
                 self.constrained = trial
-            there = trial.distributions
+            new = trial.distributions
             if self.common is None:
-                self.common = dict(sorted(there.items()))
-            elif any(there.get(name) != one for name, one in self.common.items()):
-                self.common = {n: one for n, one in self.common.items() if there.get(n) == one}
+                self.common = dict(sorted(new.items()))
+            elif any(new.get(name) != old for name, old in self.common.items()):
+                self.common = {n: old for n, old in self.common.items() if new.get(n) == old}
             if is_payoff(trial):
                 self.payoffs.append(trial)
 
 
 def is_payoff(trial: FrozenTrial) -> bool:
-    """Whether the value of a complete trial can enter a mean: infinite ones cannot."""
+    """Return whether the value of a complete trial can enter a mean: infinite ones cannot."""
     value = trial.values[0]
     return math.isfinite(value) and abs(value) <= LARGEST_PAYOFF
 
 
-def place(trial: FrozenTrial, translation: Translation) -> dict[str, Any] | None:
-    """Return where the payoff of a complete trial belongs in a model of this space.
+def model_params(trial: FrozenTrial, adapter: SpaceAdapter) -> dict[str, Any] | None:
+    """Return the params of a complete trial in tailproof's space; None if it is not modeled.
 
-    None for what is left out: infinite values, and settings not wholly inside the space.
+    Not modeled are infinite values, and params that are incomplete or outside the space.
     """
-    return translation.inward(trial.params) if is_payoff(trial) else None
+    return adapter.from_optuna(trial.params) if is_payoff(trial) else None
 
 
-def setting_of(trial: FrozenTrial) -> dict[str, Any]:
-    """Return the params a trial has, or will have as it was enqueued with them."""
-    return {**trial.system_attrs.get(_ENQUEUED, {}), **trial.params}
+def planned_params(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the params a trial has, and those it was enqueued with and has not stored yet."""
+    return {**enqueued_params(trial), **trial.params}
 
 
 def by_completion(complete: Iterable[FrozenTrial]) -> list[FrozenTrial]:

@@ -1,4 +1,4 @@
-"""Trials whose worker died without a trace."""
+"""Release of trials that have been running for too long because their worker died."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tailproof._util import checks
 def release_overdue(study: Study, seconds: float) -> list[int]:
     """Fail trials that have been running for too long, and queue their parameters again.
 
-    Optuna's heartbeat finds the trials of dead workers by their last sign of life, and knows
-    nothing of a worker that died before the first: between the trial's creation and the first
-    heartbeat. Storages without a heartbeat know of none. This looks at the time alone.
+    Optuna finds the trials of dead workers by their last heartbeat. It misses those whose worker
+    died before the first one, and all trials in storages without a heartbeat. This function uses
+    the time since the trial's start alone.
 
     Parameters
     ----------

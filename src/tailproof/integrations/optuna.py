@@ -1,4 +1,4 @@
-"""TailproofSampler: Optuna studies that look for the best mean, not for the luckiest payoff.
+"""TailproofSampler: an Optuna sampler that seeks the best mean, not the best observed payoff.
 
 Everything a suggestion depends on is in the study: its finished trials, those now running, the
 trial's number, and the sampler's seed. So any worker can die and any new one go on.
@@ -24,20 +24,21 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 from tailproof._util import checks
-from tailproof.integrations._optuna_history import History, place, setting_of
+from tailproof.integrations._optuna_history import StudyHistory, model_params, planned_params
+from tailproof.integrations._optuna_internals import set_system_attr, whole_study
 from tailproof.integrations._optuna_overdue import release_overdue
-from tailproof.integrations._optuna_space import Distributions, Translation, modeled
+from tailproof.integrations._optuna_space import Distributions, SpaceAdapter, modeled
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.trials import Recommendation
 
 __all__ = ["TailproofSampler", "recommend", "release_overdue"]
 
-# Under this key a trial carries the place it was sent to, for the other workers, until Optuna has
+# Under this key a trial carries the point proposed for it, for the other workers, until Optuna has
 # stored its parameters one by one; and for the worker that runs it again if this one dies.
 PROPOSAL = "tailproof:proposal"
-MOST_STUDIES = 8  # kept in mind at once
-MOST_SILENT = 8  # trials at most whose place is guessed, the latest
+MAX_STUDIES = 8  # whose histories a sampler keeps
+MAX_UNPLACED = 8  # running trials at most whose point is guessed, the latest
 
 
 class TailproofSampler(BaseSampler):
@@ -64,7 +65,7 @@ class TailproofSampler(BaseSampler):
 
     Notes
     -----
-    `study.best_trial` is the luckiest payoff; `recommend` gives the best mean.
+    `study.best_trial` is the best single payoff observed; `recommend` gives the best mean.
 
     Examples
     --------
@@ -85,19 +86,19 @@ class TailproofSampler(BaseSampler):
     def __init__(self, *, seed: int | None = None, options: Options | None = None) -> None:
         self._seed = _entropy() if seed is None else checks.integer("seed", seed, low=0)
         self._options = options
-        self._open()
+        self._clear()
 
-    def _open(self) -> None:
-        self._known: dict[str, _Known] = {}
+    def _clear(self) -> None:
+        self._studies: dict[str, _StudyCache] = {}
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is known is in the study; a lock belongs to its process.
+        # The caches can be read again from the studies; a lock belongs to its process.
         return {name: self.__dict__[name] for name in ("_seed", "_options")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._open()
+        self._clear()
 
     def reseed_rng(self) -> None:
         """Take fresh randomness, so that copies of this sampler suggest other points."""
@@ -109,9 +110,9 @@ class TailproofSampler(BaseSampler):
     ) -> dict[str, BaseDistribution]:
         """Return the parameters that all complete trials have in common and that are modeled."""
         with self._lock:
-            known = self._read(study)
-            known.fresh_for = trial.number
-            return modeled(known.history.common or {})
+            cache = self._read(study)
+            cache.fresh_for = trial.number
+            return modeled(cache.history.common or {})
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -120,21 +121,19 @@ class TailproofSampler(BaseSampler):
         _refuse_many_objectives(study)
         if not search_space:
             return {}
-        # Under the lock until the place is stored: the next thread must see it as pending.
+        # Under the lock until the proposal is stored: the next thread must see it as pending.
         with self._lock:
-            known = self._known.get(study.study_name)
-            if known is None or known.fresh_for != trial.number:
-                known = self._read(study)
-            known.fresh_for = None  # the next thread must look again
-            model = known.model(search_space, _minimizes(study), self._seed, self._options)
-            again = model.translation.read(trial.system_attrs.get(PROPOSAL, {}))
-            if again.keys() == search_space.keys():
-                return again  # the trial is run again, after its first worker died
-            params = model.propose(trial, known.history.running)
+            cache = self._studies.get(study.study_name)
+            if cache is None or cache.fresh_for != trial.number:
+                cache = self._read(study)
+            cache.fresh_for = None  # the next thread must read the study again
+            model = cache.model(search_space, _minimizes(study), self._options)
+            proposed = model.adapter.unpack(trial.system_attrs.get(PROPOSAL, {}))
+            if proposed.keys() == search_space.keys():
+                return proposed  # the trial is run again, after its first worker died
+            params = model.propose(trial, cache.history.running, self._seed)
             if len(params) > 1:  # a single one is stored by Optuna in the next step
-                study._storage.set_trial_system_attr(
-                    trial._trial_id, PROPOSAL, model.translation.stored(params)
-                )
+                set_system_attr(study, trial, PROPOSAL, model.adapter.pack(params))
             return params
 
     def sample_independent(
@@ -151,73 +150,74 @@ class TailproofSampler(BaseSampler):
         uniform = RandomSampler(seed=int(mixed[0]))
         return uniform.sample_independent(study, trial, param_name, param_distribution)
 
-    def _read(self, study: Study) -> _Known:
-        """Return what is known of the study, brought up to date."""
+    def _read(self, study: Study) -> _StudyCache:
+        """Return the cache of the study, brought up to date."""
         _refuse_many_objectives(study)
         # A pruner that works in brackets shows each sampler its bracket only. Complete trials of
         # all brackets had the whole budget: they belong to one model.
-        study = getattr(study, "_study", study)
-        known = self._known.pop(study.study_name, None) or _Known()
-        self._known[study.study_name] = known  # now the youngest
-        if len(self._known) > MOST_STUDIES:
-            del self._known[next(iter(self._known))]
-        known.history.update(study.get_trials(deepcopy=False))
-        _refuse_constraints(known.history)
-        return known
+        study = whole_study(study)
+        cache = self._studies.pop(study.study_name, None) or _StudyCache()
+        self._studies[study.study_name] = cache  # now the latest used
+        if len(self._studies) > MAX_STUDIES:
+            del self._studies[next(iter(self._studies))]
+        cache.history.update(study.get_trials(deepcopy=False))
+        _refuse_constraints(cache.history)
+        return cache
 
 
-class _Known:
-    """What a sampler knows of one study: its history, and the model of its latest space."""
+class _StudyCache:
+    """The history of one study, and the model of its latest search space."""
 
     def __init__(self) -> None:
-        self.history = History()
+        self.history = StudyHistory()
         self.fresh_for: int | None = None  # the trial for which the study was read a moment ago
-        self._model: _Model | None = None
-        self._made_of: tuple[Any, ...] = ()
+        self._model: _StudyModel | None = None
+        self._model_key: tuple[Any, ...] = ()
 
-    def model(
-        self, space: Distributions, minimize: bool, seed: int, options: Options | None
-    ) -> _Model:
-        made_of = (dict(space), minimize, options, self.history.generation)
-        if self._model is None or made_of != self._made_of:
-            self._model = _Model(space, minimize, options)
-            self._made_of = made_of
-        self._model.optimizer.seed = seed  # another one after `reseed_rng`
-        self._model.take(self.history.payoffs)
+    def model(self, space: Distributions, minimize: bool, options: Options | None) -> _StudyModel:
+        """Return the model of a search space, told all payoffs of the history."""
+        key = (dict(space), minimize, options, self.history.generation)
+        if self._model is None or key != self._model_key:
+            self._model, self._model_key = _StudyModel(space, minimize, options), key
+        self._model.update(self.history.payoffs)
         return self._model
 
 
-class _Model:
-    """An optimizer over one search space, and how many of the history's payoffs it was told."""
+class _StudyModel:
+    """An optimizer over one search space, told the payoffs of a history one after the other.
+
+    The optimizer's own seed is 0, so that recommendations do not depend on who asks for them.
+    """
 
     def __init__(self, space: Distributions, minimize: bool, options: Options | None) -> None:
-        self.translation = Translation(space)
-        self.optimizer = Optimizer(self.translation.space, minimize=minimize, options=options)
-        self._taken = 0
+        self.adapter = SpaceAdapter(space)
+        self.optimizer = Optimizer(self.adapter.space, seed=0, minimize=minimize, options=options)
+        self._told = 0  # payoffs of the history
 
-    def take(self, payoffs: list[FrozenTrial]) -> None:
-        for trial in payoffs[self._taken :]:
-            self._taken += 1
-            params = place(trial, self.translation)
+    def update(self, payoffs: list[FrozenTrial]) -> None:
+        for trial in payoffs[self._told :]:
+            self._told += 1
+            params = model_params(trial, self.adapter)
             if params is not None:
                 self.optimizer.add(params, trial.values[0])
 
-    def propose(self, trial: FrozenTrial, running: list[FrozenTrial]) -> dict[str, Any]:
-        others = [one for one in running if one.number != trial.number]
-        places = {one.number: self._place(one) for one in others}
-        pending = [place for place in places.values() if place is not None]
-        # Workers that are choosing at this moment have not said where they go. Of the same data
+    def propose(self, trial: FrozenTrial, running: list[FrozenTrial], seed: int) -> dict[str, Any]:
+        others = [other for other in running if other.number != trial.number]
+        points = {other.number: self._point(other) for other in others}
+        pending = [point for point in points.values() if point is not None]
+        # Workers that are choosing at this moment have not stored a proposal. Of the same data
         # all would choose alike; so each leaves to those before it what it would have chosen.
-        first = trial.number - min(len(running), MOST_SILENT)
+        first = trial.number - min(len(running), MAX_UNPLACED)
         for number in range(max(first, 0), trial.number):
-            if number in places and places[number] is None:
-                pending.append(self.optimizer.propose(number, pending=pending))
-        return self.translation.outward(self.optimizer.propose(trial.number, pending=pending))
+            if number in points and points[number] is None:
+                pending.append(self.optimizer.propose(number, pending=pending, seed=seed))
+        proposed = self.optimizer.propose(trial.number, pending=pending, seed=seed)
+        return self.adapter.to_optuna(proposed)
 
-    def _place(self, running: FrozenTrial) -> dict[str, Any] | None:
-        """Return where a running trial is, as far as it has said so."""
-        said = self.translation.read(running.system_attrs.get(PROPOSAL, {}))
-        return self.translation.inward({**said, **setting_of(running)})
+    def _point(self, running: FrozenTrial) -> dict[str, Any] | None:
+        """Return the point of a running trial; None if it is not stored yet."""
+        proposed = self.adapter.unpack(running.system_attrs.get(PROPOSAL, {}))
+        return self.adapter.from_optuna({**proposed, **planned_params(running)})
 
 
 def recommend(
@@ -226,7 +226,7 @@ def recommend(
     """Return the configuration with the best mean payoff, and an interval for that mean.
 
     Works for every study of one objective, whichever sampler made it. `study.best_trial` is the
-    trial with the luckiest payoff; under heavy tails that says little about its mean.
+    trial with the best single payoff; under heavy tails that says little about its mean.
 
     Parameters
     ----------
@@ -235,8 +235,8 @@ def recommend(
     level : float
         Coverage of the interval, in (0, 1).
     sampler : TailproofSampler, optional
-        Whose options to use, and what it knows of the study already. Without one, the study's own
-        if it is a TailproofSampler, else one with the default options.
+        Whose options and cached model to use. Without one, the study's own if it is a
+        TailproofSampler, else one with the default options.
 
     Returns
     -------
@@ -257,41 +257,40 @@ def recommend(
         own = study.sampler
         sampler = own if isinstance(own, TailproofSampler) else TailproofSampler()
     with sampler._lock:
-        known = sampler._read(study)
-        common = known.history.common or {}
+        cache = sampler._read(study)
+        common = cache.history.common or {}
         space = modeled(common)
-        if not known.history.payoffs or not space:
+        if not cache.history.payoffs or not space:
             raise ValueError(
                 "`study` must have a complete trial of finite value, and parameters that all "
-                f"complete trials have in common, but got {len(known.history.payoffs)} such "
+                f"complete trials have in common, but got {len(cache.history.payoffs)} such "
                 f"trial(s) and the common parameters {sorted(space)}."
             )
-        # Always the same seed: whoever asks gets the same answer.
-        model = known.model(space, _minimizes(study), 0, sampler._options)
+        model = cache.model(space, _minimizes(study), sampler._options)
         found = model.optimizer.recommend(level=level)
-    fixed = {name: _only_value(one) for name, one in common.items() if one.single()}
+    fixed = {name: _only_value(dist) for name, dist in common.items() if dist.single()}
 
-    def whole(params: Mapping[str, Any]) -> dict[str, Any]:
-        merged = model.translation.outward(params) | fixed
+    def complete(params: Mapping[str, Any]) -> dict[str, Any]:
+        merged = model.adapter.to_optuna(params) | fixed
         return {name: merged[name] for name in common if name in merged}
 
     return replace(
         found,
-        params=whole(found.params),
-        best_observed_params=whole(found.best_observed_params),
+        params=complete(found.params),
+        best_observed_params=complete(found.best_observed_params),
     )
 
 
 def _refuse_many_objectives(study: Study) -> None:
     if len(study.directions) > 1:
+        directions = [direction.name.lower() for direction in study.directions]
         raise ValueError(
-            "`study` must have one objective, but got a study with "
-            f"directions={[one.name.lower() for one in study.directions]}: the mean to seek would "
-            "be a trade-off."
+            f"`study` must have one objective, but got a study with {directions=}: the mean to "
+            "seek would be a trade-off."
         )
 
 
-def _refuse_constraints(history: History) -> None:
+def _refuse_constraints(history: StudyHistory) -> None:
     trial = history.constrained
     if trial is not None:
         raise ValueError(
@@ -312,8 +311,8 @@ def _entropy() -> int:
     return drawn % 2**63
 
 
-def _only_value(one: BaseDistribution) -> Any:
-    if isinstance(one, CategoricalDistribution):
-        return one.choices[0]
-    assert isinstance(one, FloatDistribution | IntDistribution)
-    return one.low
+def _only_value(dist: BaseDistribution) -> Any:
+    if isinstance(dist, CategoricalDistribution):
+        return dist.choices[0]
+    assert isinstance(dist, FloatDistribution | IntDistribution)
+    return dist.low

@@ -109,27 +109,27 @@ def modeled(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
 
     Others were added or enqueued out of the space, or have an infinite value.
     """
-    from tailproof.integrations._optuna_history import by_completion, place
-    from tailproof.integrations._optuna_space import Translation
+    from tailproof.integrations._optuna_history import by_completion, model_params
+    from tailproof.integrations._optuna_space import SpaceAdapter
 
-    inside = Translation(distributions(space))
+    inside = SpaceAdapter(distributions(space))
     complete = (one for one in trials if one.state.name == "COMPLETE")
-    return [one for one in by_completion(complete) if place(one, inside) is not None]
+    return [one for one in by_completion(complete) if model_params(one, inside) is not None]
 
 
 def setting_of(trial: FrozenTrial) -> dict[str, Any]:
     """Return the setting a trial has, or was enqueued with; it may be less than a whole one."""
     from tailproof.integrations import _optuna_history
 
-    return _optuna_history.setting_of(trial)
+    return _optuna_history.planned_params(trial)
 
 
 def in_space(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
     """Return the trials whose setting is whole and inside the space."""
-    from tailproof.integrations._optuna_space import Translation
+    from tailproof.integrations._optuna_space import SpaceAdapter
 
-    inside = Translation(distributions(space))
-    return [one for one in trials if inside.inward(one.params) is not None]
+    inside = SpaceAdapter(distributions(space))
+    return [one for one in trials if inside.from_optuna(one.params) is not None]
 
 
 def make_sampler(seed: int | None) -> optuna.samplers.BaseSampler:

@@ -35,4 +35,4 @@ if __name__ == "__main__":
     best = package.recommend(study)
     print(f"recommended: {best}")
     print(f"its true mean: {mean_payoff(**best.params):.3f} of at most 1")
-    print(f"true mean at the luckiest payoff: {mean_payoff(**study.best_params):.3f}")
+    print(f"true mean at the best observed payoff: {mean_payoff(**study.best_params):.3f}")

@@ -1,4 +1,4 @@
-"""TailproofSampler: what it suggests, to many workers too, and what it recommends."""
+"""TailproofSampler: suggestions, also to many workers, and recommendations."""
 
 import math
 import pickle
@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+
+import tailproof
 
 optuna = pytest.importorskip("optuna", minversion="5.0", reason="the sampler is for Optuna 5")
 
@@ -20,13 +22,14 @@ from optuna_studies import (  # noqa: E402
     bowl,
     bowl_study,
     distance,
+    frozen,
+    optimizer_of,
     suggested,
 )
 from tailproof import Float, Optimizer, Space  # noqa: E402
 from tailproof.integrations.optuna import (  # noqa: E402
     TailproofSampler,
     recommend,
-    release_overdue,
 )
 
 # What a suggestion depends on.
@@ -58,13 +61,13 @@ def test_a_suggestion_is_what_the_optimizer_proposes():
 
 def test_a_new_sampler_of_the_same_seed_goes_on_as_the_old_one_would_have(tmp_path):
     whole = suggested(bowl_study(12))
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
-    for _ in range(4):  # a new process each time, as it were
+    for _ in range(4):  # as a new process each time
+        storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path / 'a.db'}")
         study = optuna.create_study(
             storage=storage, study_name="a", sampler=a_sampler(), load_if_exists=True
         )
         study.optimize(bowl, n_trials=3)
-        study._storage._backend.engine.dispose()
+        storage.engine.dispose()
     assert suggested(study) == whole
 
 
@@ -74,7 +77,7 @@ def test_restarting_early_repeats_no_point():
         study.sampler = a_sampler()
         study.optimize(bowl, n_trials=1)
     points = suggested(study)
-    assert len({tuple(one.values()) for one in points}) == len(points)
+    assert len({tuple(point.values()) for point in points}) == len(points)
 
 
 def test_seeds_tell_samplers_apart():
@@ -87,36 +90,41 @@ def test_seeds_tell_samplers_apart():
 def test_reseeding_changes_what_comes_next():
     study = bowl_study(1)
     space = study.trials[0].distributions
-    frozen = study.ask()._cached_frozen_trial
+    trial = frozen(study, study.ask())
     sampler = a_sampler()
     points = []
     for _ in range(3):
-        together = sampler.sample_relative(study, frozen, space)
-        alone = sampler.sample_independent(study, frozen, "z", FloatDistribution(0.0, 1.0))
-        frozen.system_attrs.clear()  # it has not been here before
+        together = sampler.sample_relative(study, trial, space)
+        alone = sampler.sample_independent(study, trial, "z", FloatDistribution(0.0, 1.0))
         points += [together["x"], alone]
         sampler.reseed_rng()
     assert len(set(points)) == len(points)
 
 
-def test_reseeding_forgets_nothing():
+def test_reseeding_and_recommending_keep_the_optimizer(monkeypatch):
+    built = []
+
+    class Counted(Optimizer):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            built.append(self)
+
+    monkeypatch.setattr(tailproof.integrations.optuna, "Optimizer", Counted)
     study = bowl_study(7)
-    optimizer = study.sampler._known[study.study_name]._model.optimizer
     study.sampler.reseed_rng()
     study.optimize(bowl, n_trials=1)
-    assert study.sampler._known[study.study_name]._model.optimizer is optimizer
+    recommend(study)
+    assert len(built) == 1
+    assert len(built[0]) == 8
 
 
 def test_a_pickled_sampler_goes_on_alike():
     study = bowl_study(12)
-    trial = study.ask()
-    space = study.sampler.infer_relative_search_space(study, trial._cached_frozen_trial)
-    frozen = trial._cached_frozen_trial
+    trial = frozen(study, study.ask())
+    trial.system_attrs.clear()  # as if it had not been asked for a point before
+    space = study.sampler.infer_relative_search_space(study, trial)
     samplers = (study.sampler, pickle.loads(pickle.dumps(study.sampler)), a_sampler(seed=999))
-    points = []
-    for sampler in samplers:
-        frozen.system_attrs.clear()  # it has not been here before
-        points.append(sampler.sample_relative(study, frozen, space))
+    points = [sampler.sample_relative(study, trial, space) for sampler in samplers]
     assert points[0] == points[1] != points[2]
 
 
@@ -146,29 +154,21 @@ def test_a_running_trial_is_pending_where_it_was_enqueued():
     study.enqueue_trial({"x": 0.9, "y": 0.1})
     study.ask()  # it has not stored its parameters yet, and was sent elsewhere
     second = study.ask()
-    known = study.sampler._read(study)
-    model = known.model(SQUARE, True, 0, EARLY)
-    expected = model.optimizer.propose(second.number, pending=[{"x": 0.9, "y": 0.1}])
+    expected = optimizer_of(study).propose(second.number, pending=[{"x": 0.9, "y": 0.1}])
     assert second.relative_params == expected
 
 
 def test_workers_that_choose_at_the_same_moment_choose_apart(monkeypatch):
-    study = bowl_study(10)
-    first, second = study.ask(), study.ask()
     # Neither sees the other's choice.
-    monkeypatch.setattr(study._storage, "set_trial_system_attr", lambda *_: None)
-    space = study.sampler.infer_relative_search_space(study, first._cached_frozen_trial)
-    chosen = [
-        a_sampler().sample_relative(study, trial._cached_frozen_trial, space)
-        for trial in (first, second)
-    ]
+    storage = optuna.storages.InMemoryStorage()
+    monkeypatch.setattr(storage, "set_trial_system_attr", lambda *_: None)
+    study = bowl_study(10, storage=storage)
+    trials = [frozen(study, trial) for trial in (study.ask(), study.ask())]
+    space = study.sampler.infer_relative_search_space(study, trials[0])
+    chosen = [a_sampler().sample_relative(study, trial, space) for trial in trials]
     assert distance(*chosen) > 1e-3
     # The second took the first for being just where it is.
-    study.sampler = a_sampler()
-    known = study.sampler._read(study)
-    model = known.model(space, True, 0, EARLY)
-    expected = model.optimizer.propose(second.number, pending=[chosen[0]])
-    assert chosen[1] == expected
+    assert chosen[1] == optimizer_of(study).propose(trials[1].number, pending=[chosen[0]])
 
 
 def test_threads_share_a_sampler():
@@ -193,32 +193,6 @@ def test_a_trial_that_is_run_again_goes_where_it_was_sent_first():
     study.optimize(bowl, n_trials=1)
     assert study.trials[-1].params == {"x": x, "y": y}
     assert study.trials[-1].state == TrialState.COMPLETE
-
-
-def test_overdue_trials_are_failed_and_queued_again():
-    study = bowl_study(3)
-    lost = study.ask()
-    x = lost.suggest_float("x", 0.0, 1.0)
-    assert release_overdue(study, seconds=3600.0) == []
-    assert release_overdue(study, seconds=1e-9) == [lost.number]
-    assert release_overdue(study, seconds=1e-9) == []
-    assert [trial.state for trial in study.trials[3:]] == [TrialState.FAIL, TrialState.WAITING]
-    study.optimize(bowl, n_trials=1)
-    assert study.trials[-1].params["x"] == x
-    assert study.trials[-1].state == TrialState.COMPLETE
-    with pytest.raises(ValueError, match="seconds > 0"):
-        release_overdue(study, seconds=0.0)
-
-
-def test_a_trial_that_two_workers_find_overdue_is_queued_once(monkeypatch):
-    study = a_study()
-    study.ask()
-    stale = study.get_trials(states=(TrialState.RUNNING,))
-    assert release_overdue(study, seconds=1e-9) == [0]
-    with monkeypatch.context() as other:
-        other.setattr(study, "get_trials", lambda **_: stale)  # what the other worker saw
-        assert release_overdue(study, seconds=1e-9) == []
-    assert len(study.trials) == 2
 
 
 # Trials that are not payoffs.
@@ -279,14 +253,14 @@ def test_added_trials_are_learnt_from():
 # The recommendation.
 
 
-def test_the_luckiest_payoff_is_not_recommended():
+def test_the_best_observed_payoff_is_not_recommended():
     noise = np.random.default_rng(1)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=1))
     study.optimize(lambda trial: 0.1 * noise.standard_t(1.5) - bowl(trial), n_trials=80)
-    lucky = {"x": 1.0, "y": 0.0}
-    study.add_trial(create_trial(params=lucky, distributions=SQUARE, value=1000.0))
+    outlier = {"x": 1.0, "y": 0.0}
+    study.add_trial(create_trial(params=outlier, distributions=SQUARE, value=1000.0))
     best = recommend(study)
-    assert best.best_observed_params == study.best_params == lucky
+    assert best.best_observed_params == study.best_params == outlier
     assert best.best_observed_value == study.best_value == 1000.0
     assert distance(best.params, {"x": 0.3, "y": 0.6}) < 0.3
     assert best.upper < 1.0
@@ -302,18 +276,12 @@ def test_a_study_of_any_sampler_gets_a_recommendation():
     assert wide.params == best.params
 
 
-def test_whoever_asks_gets_the_same_recommendation():
+def test_a_recommendation_does_not_depend_on_the_seed_and_changes_no_suggestion():
     study = bowl_study(12)
     own = recommend(study)
     assert recommend(study, sampler=a_sampler(seed=9)) == own
-    next_trial = study.sampler.sample_relative(
-        study, study.ask()._cached_frozen_trial, study.trials[0].distributions
-    )
-    study.tell(12, state=TrialState.FAIL)
-    other = bowl_study(12)  # nobody asked for its recommendation
-    assert next_trial == other.sampler.sample_relative(
-        other, other.ask()._cached_frozen_trial, study.trials[0].distributions
-    )
+    other = bowl_study(12)  # without a recommendation
+    assert study.ask(SQUARE).params == other.ask(SQUARE).params
 
 
 def test_nothing_to_recommend_is_said():
