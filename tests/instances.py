@@ -81,7 +81,7 @@ class Instance:
 
 
 def ridge_pair(instance, policy):
-    """GP-UCB or TGP-UCB, and their transcription with its width."""
+    """GP-UCB or TGP-UCB, and their transcription with its beta."""
     i, kernel = instance, instance.any_kernel()
     if policy == "gp_ucb":
         schedule = tp.SubGaussian(0.7, i.norm_bound, i.ridge, i.delta)
@@ -90,11 +90,11 @@ def ridge_pair(instance, policy):
             K=i.gram(kernel), ridge=i.ridge, truncation=lambda t: math.inf
         )
 
-        def width(t):
+        def beta(t):
             inner = reference.log_det + 2 * math.log(1 / i.delta)
             return i.norm_bound + 0.7 / math.sqrt(i.ridge) * math.sqrt(inner)
 
-        return opt, reference, width
+        return opt, reference, beta
     schedule = policy.removeprefix("tgp_ucb_")
     opt = tp.tgp_ucb(i.space, kernel, schedule=schedule, seed=i.seed, **i.setting())
     truncation = (
@@ -104,23 +104,23 @@ def ridge_pair(instance, policy):
         K=i.gram(kernel), ridge=i.ridge, truncation=partial(truncation, **i.moments)
     )
     if schedule == "theory":
-        return opt, reference, lambda t: literal.theorem1_width(t, reference.log_det, **i.theory)
-    return opt, reference, _authors(i, partial(literal.authors_tgp_width, **i.authors), ahead=1)
+        return opt, reference, lambda t: literal.theorem1_beta(t, reference.log_det, **i.theory)
+    return opt, reference, _authors(i, partial(literal.authors_tgp_beta, **i.authors), ahead=1)
 
 
-def _authors(instance, width, ahead):
-    """The authors' widths multiply sigma / sqrt(lambda), and some are taken one round ahead."""
+def _authors(instance, beta, ahead):
+    """The authors' beta multiplies sigma / sqrt(lambda), and some are taken one round ahead."""
 
     def converted(t):
         if t + ahead == 0:
             return instance.norm_bound
-        return width(t + ahead) / math.sqrt(instance.ridge)
+        return beta(t + ahead) / math.sqrt(instance.ridge)
 
     return converted
 
 
 def feature_pair(instance, kind, schedule, variance):
-    """ATA-GP-UCB with fixed features, and its transcription with its width."""
+    """ATA-GP-UCB with fixed features, and its transcription with its beta."""
     i = instance
     short = tp.SquaredExponential(SHORT if i.conditioned else 0.5)
     if kind == "exact":
@@ -151,33 +151,33 @@ def feature_pair(instance, kind, schedule, variance):
     m = Phi.shape[1]
     scale = {"delta": i.delta, "T": i.horizon}
     if schedule == "authors":
-        level = partial(literal.authors_qff_truncation, T=i.horizon, **i.moments)
-        width = _authors(
-            i, lambda t: literal.authors_qff_width(t, m, T=i.horizon, **i.authors), ahead=1
+        truncation = partial(literal.authors_qff_truncation, T=i.horizon, **i.moments)
+        beta = _authors(
+            i, lambda t: literal.authors_qff_beta(t, m, T=i.horizon, **i.authors), ahead=1
         )
     elif kind == "exact":
-        level = partial(literal.theorem4_truncation, **scale, **i.moments)
+        truncation = partial(literal.theorem4_truncation, **scale, **i.moments)
 
-        def width(t):
-            return literal.theorem4_width(t, m, T=i.horizon, eps=0.0, **i.theory)
+        def beta(t):
+            return literal.theorem4_beta(t, m, T=i.horizon, eps=0.0, **i.theory)
     else:
-        level = partial(literal.theorem3_truncation, **scale, **i.moments)
+        truncation = partial(literal.theorem3_truncation, **scale, **i.moments)
 
-        def width(t):
-            return literal.theorem3_width(t, m, T=i.horizon, **i.theory)
+        def beta(t):
+            return literal.theorem3_beta(t, m, T=i.horizon, **i.theory)
 
     reference = literal.LiteralFeatures(
         Phi=Phi,
         k_diag=kernel.diagonal(i.arms),
         ridge=i.ridge,
-        truncation=level,
+        truncation=truncation,
         variance=form,
     )
-    return opt, reference, width
+    return opt, reference, beta
 
 
 def nystrom_pair(instance, schedule, variance, draws=None):
-    """ATA-GP-UCB with Nystrom features, and its transcription with its width."""
+    """ATA-GP-UCB with Nystrom features, and its transcription with its beta."""
     i, kernel = instance, instance.any_kernel()
     # An accuracy this low makes q small enough for dictionaries that leave points out.
     eps = 0.9
@@ -200,14 +200,14 @@ def nystrom_pair(instance, schedule, variance, draws=None):
             else literal.authors_oversampling(T=i.horizon, eps=eps)
         )
     if theory:
-        level = partial(literal.theorem4_truncation, delta=i.delta, T=i.horizon, **i.moments)
+        truncation = partial(literal.theorem4_truncation, delta=i.delta, T=i.horizon, **i.moments)
     else:
-        level = partial(literal.authors_nystrom_truncation, T=i.horizon, **i.moments)
+        truncation = partial(literal.authors_nystrom_truncation, T=i.horizon, **i.moments)
     reference = literal.LiteralNystrom(
         K=i.gram(kernel),
         ridge=i.ridge,
         oversampling=q,
-        truncation=level,
+        truncation=truncation,
         variance=variance or "ii",
         once_per_arm=draws == "sites" if draws else not theory,
         leverage="variance" if theory else "variance/ridge",
@@ -215,21 +215,21 @@ def nystrom_pair(instance, schedule, variance, draws=None):
     )
     if theory:
 
-        def width(t):
-            return literal.theorem4_width(t, reference.directions, T=i.horizon, eps=eps, **i.theory)
+        def beta(t):
+            return literal.theorem4_beta(t, reference.directions, T=i.horizon, eps=eps, **i.theory)
     else:
-        width = _authors(
+        beta = _authors(
             i,
-            lambda t: literal.authors_nystrom_width(
+            lambda t: literal.authors_nystrom_beta(
                 t, reference.directions, T=i.horizon, **i.authors
             ),
             ahead=0,
         )
-    return opt, reference, width
+    return opt, reference, beta
 
 
 def median_pair(instance):
-    """MoMA-GP-UCB with one's own width, and its transcription."""
+    """MoMA-GP-UCB with a custom schedule, and its transcription."""
     i = instance
     kernel = tp.SquaredExponential(0.6)
     features = tp.QuadratureFourier({1: 17, 2: 8, 3: 5}[i.d], folded=False)
@@ -238,7 +238,7 @@ def median_pair(instance):
         kernel,
         features=features,
         schedule=tp.CustomSchedule(1.5),
-        groups=8,
+        blocks=8,
         ridge=i.ridge,
         seed=0,
     )
@@ -246,7 +246,7 @@ def median_pair(instance):
         Phi=features.features(kernel, i.arms),
         k_diag=kernel.diagonal(i.arms),
         ridge=i.ridge,
-        groups=lambda t, d: literal.group_rule(t, d, 8),
+        blocks=lambda t, d: literal.block_rule(t, d, 8),
         variance="i",
     )
     return opt, reference, lambda t: 1.5

@@ -11,7 +11,7 @@ Setting and notation
     Phi       (n, m), row x is phi(x)^T; Phi_t (t, m), row tau is phi(x_tau)^T
     mean      (n,), the paper's mu_t(x)
     variance  (n,), the paper's sigma_t^2(x), k(x, x) at t = 0, NOT divided by lambda
-    b         the truncation level b_t; a payoff of size exactly b is kept
+    b         the truncation threshold b_t; a payoff of size exactly b is kept
 """
 
 import math
@@ -19,29 +19,29 @@ import math
 import numpy as np
 
 from literal_schedules import (  # noqa: F401 (part of the transcription)
-    adaptive_level,
     adaptive_noise,
+    adaptive_truncation,
+    authors_nystrom_beta,
     authors_nystrom_truncation,
-    authors_nystrom_width,
     authors_oversampling,
+    authors_qff_beta,
     authors_qff_truncation,
-    authors_qff_width,
+    authors_tgp_beta,
     authors_tgp_truncation,
-    authors_tgp_width,
+    theorem1_beta,
     theorem1_truncation,
-    theorem1_width,
+    theorem3_beta,
     theorem3_truncation,
-    theorem3_width,
+    theorem4_beta,
     theorem4_oversampling,
     theorem4_truncation,
-    theorem4_width,
 )
 
 # ---- Section 3: Algorithm 1 ---------------------------------------------------------------------
 
 
 class LiteralRidge:
-    """Algorithm 1 (TGP-UCB): each payoff is truncated once, at the level of its own round.
+    """Algorithm 1 (TGP-UCB): each payoff is truncated once, at the threshold of its own round.
 
     `truncation(t)` is b_t. With `truncation=lambda t: math.inf` this is GP-UCB (section 3).
     """
@@ -132,15 +132,15 @@ def truncated_sums(u, y, b):
 
 
 def median_of_means_sums(u, y, k, played):
-    """(m,): r_i = median over g = 0..k-1 of k * sum_{tau in group g} u_{i,tau} y_tau.
+    """(m,): r_i = median over g = 0..k-1 of k * sum_{tau in block g} u_{i,tau} y_tau.
 
-    The payoff of round tau is in group (c + x_tau) mod k, c how often the arm x_tau was played
-    before. An even k takes the midpoint of the two middle values; a group without payoffs has
+    The payoff of round tau is in block (c + x_tau) mod k, c how often the arm x_tau was played
+    before. An even k takes the midpoint of the two middle values; a block without payoffs has
     sum 0.
     """
     weighted = u * np.array(y)
-    group = np.array([(played[:tau].count(arm) + arm) % k for tau, arm in enumerate(played)])
-    return np.median([k * weighted[:, group == g].sum(axis=1) for g in range(k)], axis=0)
+    block = np.array([(played[:tau].count(arm) + arm) % k for tau, arm in enumerate(played)])
+    return np.median([k * weighted[:, block == g].sum(axis=1) for g in range(k)], axis=0)
 
 
 def feature_mean(Phi, played, ridge, sums):
@@ -215,25 +215,25 @@ class LiteralFeatures:
         return feature_variance(self.Phi, self.k_diag, self.played, self.ridge, self.form)
 
 
-def group_rule(t, d, most):
+def block_rule(t, d, most):
     """The largest power of two k <= most with k^2 <= t / max(d, 1), or 1."""
     fitting = [2**j for j in range(30) if 2**j <= most and 4**j <= t / max(d, 1.0)]
     return max(fitting, default=1)
 
 
 class LiteralMedianOfMeans:
-    """Algorithm 2 with a median of means over groups of rounds in place of the truncated sums.
+    """Algorithm 2 with a median of means over blocks of rounds in place of the truncated sums.
 
-    `groups(t, d)` is the number of groups k for t payoffs, d = trace(V_t^-1 Phi_t^T Phi_t). The
+    `blocks(t, d)` is the number of blocks k for t payoffs, d = trace(V_t^-1 Phi_t^T Phi_t). The
     paper suggests the method (Conclusion) and gives no formula.
     """
 
-    def __init__(self, *, Phi, k_diag, ridge, groups, variance):
+    def __init__(self, *, Phi, k_diag, ridge, blocks, variance):
         check_choice("variance", variance, ("i", "ii"))
         self.Phi = np.array(Phi, dtype=float)
         self.k_diag = np.array(k_diag, dtype=float)
         self.ridge = ridge
-        self.groups = groups
+        self.blocks = blocks
         self.form = variance
         self.played = []
         self.payoffs = []
@@ -255,7 +255,7 @@ class LiteralMedianOfMeans:
         if self.t == 0:
             return np.zeros(len(self.Phi))
         gram = self.Phi[self.played].T @ self.Phi[self.played]
-        k = self.groups(
+        k = self.blocks(
             self.t, np.trace(np.linalg.solve(gram + self.ridge * np.eye(len(gram)), gram))
         )
         return feature_mean(

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
 
 import tailproof as tp
 
@@ -26,6 +28,11 @@ ANY_KERNEL = [name for name in SETUPS if name.split()[-1] not in ("qff", "qff-pa
 
 every_setup = pytest.mark.parametrize("setup", SETUPS)
 
+# Of the lemmas' tests: random instances by seed, the same in every run.
+properties = settings(max_examples=30, deadline=None, derandomize=True)
+seeds = st.integers(0, 2**32 - 1)
+ridges = st.floats(0.1, 10)
+
 
 def build(setup, space=SPACE, kernel=KERNEL, **changes):
     """Make the optimizer that a line of SETUPS names; `changes` replace options."""
@@ -49,17 +56,33 @@ def rounds(count, arms=9, seed=1):
     return rng.integers(arms, size=count).tolist(), rng.standard_t(1.5, count).tolist()
 
 
-def assert_same(one, other):
-    """Two optimizers answer alike, bit for bit, now and for the next rounds."""
+def random_arms(rng):
+    """A few points of a cube in up to three dimensions."""
+    return rng.uniform(size=(int(rng.integers(2, 25)), int(rng.integers(1, 4))))
+
+
+def feature_matrix(embedding):
+    """The features (n, m) with every copy written out."""
+    phi = embedding.coordinates @ embedding.directions.T
+    return np.repeat(phi, embedding.copies.astype(int), axis=1)
+
+
+def kernel_error(phi, kernel, X):
+    """Largest difference between the kernel of features (n, m) and `kernel` at points (n, d)."""
+    return float(np.abs(phi @ phi.T - kernel.matrix(X, X)).max())
+
+
+def assert_same(first, second):
+    """Two optimizers agree bit for bit, at present and in the next rounds."""
     for name in ("mean", "std", "lower", "upper"):
-        assert np.array_equal(getattr(one.predict(), name), getattr(other.predict(), name)), name
-    assert one.beta == other.beta
-    assert one.pending.tolist() == other.pending.tolist()
+        assert np.array_equal(getattr(first.predict(), name), getattr(second.predict(), name)), name
+    assert first.beta == second.beta
+    assert first.pending.tolist() == second.pending.tolist()
     for field in ("indices", "payoffs", "points"):
-        assert np.array_equal(getattr(one.history, field), getattr(other.history, field)), field
+        assert np.array_equal(getattr(first.history, field), getattr(second.history, field)), field
     for payoff in (0.5, -40.0, 1.5):
-        arms = one.ask_index(), other.ask_index()
+        arms = first.ask_index(), second.ask_index()
         assert arms[0] == arms[1]
-        one.tell_index(arms[0], payoff)
-        other.tell_index(arms[1], payoff)
-    assert np.array_equal(one.predict().mean, other.predict().mean)
+        first.tell_index(arms[0], payoff)
+        second.tell_index(arms[1], payoff)
+    assert np.array_equal(first.predict().mean, second.predict().mean)

@@ -83,7 +83,7 @@ def test_ridge_on_one_arm_is_the_hand_calculation():
     close(model.variance, [1.0])
     assert model.log_det == 0.0
     told(model, [(0, 3.0), (0, -2.0), (0, 4.0)])
-    # Round 2's payoff is above its own level 1, and stays zero when the level rises to 5.
+    # Round 2's payoff is above its threshold 1, and stays zero when the threshold rises to 5.
     close(model.mean, [(3.0 + 4.0) / (3 + 2)])
     close(model.variance, [1 - 3 / (3 + 2)])
     close(model.log_det, math.log(1 + 3 / 2))
@@ -109,21 +109,25 @@ def test_log_det_is_the_sum_of_one_step_gains(K, rounds):
 
 
 def test_truncated_ridge_is_plain_ridge_on_the_kept_payoffs(K, rounds):
-    def level(t):
+    def truncation(t):
         return 0.3 * t**0.25
 
-    kept = [(a, y if abs(y) <= level(t) else 0.0) for t, (a, y) in enumerate(rounds, 1)]
+    kept = [(a, y if abs(y) <= truncation(t) else 0.0) for t, (a, y) in enumerate(rounds, 1)]
     assert 0 < sum(y == 0.0 for _, y in kept) < len(kept)
-    close(told(ridge_model(K, level), rounds).mean, told(ridge_model(K), kept).mean)
+    close(told(ridge_model(K, truncation), rounds).mean, told(ridge_model(K), kept).mean)
 
 
 # ---- Algorithm 2 --------------------------------------------------------------------------------
 
 
 def test_features_on_one_arm_are_the_hand_calculation_and_truncate_history_anew():
-    levels = {1: 1.0, 2: 2.0, 3: 1.0}
+    thresholds = {1: 1.0, 2: 2.0, 3: 1.0}
     model = LiteralFeatures(
-        Phi=[[2.0]], k_diag=[5.0], ridge=1.0, truncation=lambda t, m: m * levels[t], variance="ii"
+        Phi=[[2.0]],
+        k_diag=[5.0],
+        ridge=1.0,
+        truncation=lambda t, m: m * thresholds[t],
+        variance="ii",
     )
     close(model.mean, [0.0])
     close(model.variance, [5.0])
@@ -139,7 +143,7 @@ def test_features_on_one_arm_are_the_hand_calculation_and_truncate_history_anew(
     close(model.variance, [5 - 4 + 4 / 13])
 
 
-def test_a_payoff_on_the_level_is_kept():
+def test_a_payoff_on_the_threshold_is_kept():
     ridge = told(LiteralRidge(K=[[1.0]], ridge=1.0, truncation=lambda t: 2.0), [(0, -2.0)])
     close(ridge.mean, [-1.0])
     # V = 4 gives u = 1/2 without rounding.
@@ -222,28 +226,28 @@ def test_rows_obey_the_norm_bound_of_appendix_d(K, rounds, alpha):
 
 def test_median_of_means_on_one_arm_is_the_hand_calculation():
     model = LiteralMedianOfMeans(
-        Phi=[[1.0]], k_diag=[2.0], ridge=3.0, groups=lambda t, d: min(t, 3), variance="ii"
+        Phi=[[1.0]], k_diag=[2.0], ridge=3.0, blocks=lambda t, d: min(t, 3), variance="ii"
     )
     close(model.mean, [0.0])
     close(model.variance, [2.0])
     told(model, [(0, y) for y in (1.0, 100.0, 3.0, 2.0, 5.0, 4.0)])
-    # V = 9, u = 1/3; groups {1, 4}, {2, 5}, {3, 6} sum to 3, 105, 7 and r = 3 * 7 / 3.
+    # V = 9, u = 1/3; blocks {1, 4}, {2, 5}, {3, 6} sum to 3, 105, 7 and r = 3 * 7 / 3.
     close(model.mean, [7.0 / 3.0])
     close(model.variance, [2 - 1 + 3 / 9])
 
 
-def test_an_even_number_of_groups_takes_the_midpoint():
+def test_an_even_number_of_blocks_takes_the_midpoint():
     model = LiteralMedianOfMeans(
-        Phi=[[1.0]], k_diag=[1.0], ridge=2.0, groups=lambda t, d: 2, variance="i"
+        Phi=[[1.0]], k_diag=[1.0], ridge=2.0, blocks=lambda t, d: 2, variance="i"
     )
     # V = 4, u = 1/2; the midpoint of 2 * 1/2 * (1, 9) is 5.
     close(told(model, [(0, 1.0), (0, 9.0)]).mean, [2.5])
 
 
-def test_one_group_is_no_truncation(K, rounds):
+def test_one_block_is_no_truncation(K, rounds):
     options = {"Phi": np.linalg.cholesky(K), "k_diag": np.diag(K), "ridge": RIDGE, "variance": "i"}
     plain = told(LiteralFeatures(truncation=keep_all, **options), rounds)
-    model = told(LiteralMedianOfMeans(groups=lambda t, d: 1, **options), rounds)
+    model = told(LiteralMedianOfMeans(blocks=lambda t, d: 1, **options), rounds)
     close(model.mean, plain.mean)
     close(model.variance, plain.variance)
 
@@ -359,44 +363,44 @@ LOG_8 = math.exp(8)  # ln = 8: 8^(1/3) = 2, (v/8)^(2/3) = 1
 def test_theorem_1_schedule():
     close(literal.theorem1_truncation(64, **HALF), 4 * 4)
     delta = math.exp(-1.5)
-    width = partial(literal.theorem1_width, **HALF, B=5.0, ridge=9.0, delta=delta)
-    close(width(64, 6.0), 5 + 3 / 3 * 16 * 3)  # sqrt(6 + 2 * 1.5) = 3
-    assert width(0, 0.0) == 5.0
+    beta = partial(literal.theorem1_beta, **HALF, B=5.0, ridge=9.0, delta=delta)
+    close(beta(64, 6.0), 5 + 3 / 3 * 16 * 3)  # sqrt(6 + 2 * 1.5) = 3
+    assert beta(0, 0.0) == 5.0
 
 
 def test_theorem_3_schedule():
     common = {"T": 100, "delta": 2 * 4 * 100 / LOG_8}  # m = 4: ln(2 m T / delta) = 8
     close(literal.theorem3_truncation(64, 4, **HALF, **common), 1 * 2)
-    width = partial(literal.theorem3_width, B=5.0, ridge=0.25, **common)
-    close(width(64, 4, **HALF), 5 + 4 * 4 * (4 * 2 * 2))
-    assert width(0, 4, **HALF) == width(0, 4, alpha=1.0, v=8.0) == 5.0
+    beta = partial(literal.theorem3_beta, B=5.0, ridge=0.25, **common)
+    close(beta(64, 4, **HALF), 5 + 4 * 4 * (4 * 2 * 2))
+    assert beta(0, 4, **HALF) == beta(0, 4, alpha=1.0, v=8.0) == 5.0
 
 
 def test_theorem_4_schedule():
     common = {"T": 100, "delta": 4 * 4 * 100 / LOG_8}  # m = 4: ln(4 m T / delta) = 8
     close(literal.theorem4_truncation(64, 4, **HALF, **common), 1 * 2)
-    width = partial(literal.theorem4_width, B=5.0, ridge=0.25, eps=0.75, **common)
-    close(width(64, 4, **HALF), 5 * 3 + 4 * 4 * (4 * 2 * 2))
-    assert width(0, 4, **HALF) == width(0, 4, alpha=1.0, v=8.0) == 15.0
+    beta = partial(literal.theorem4_beta, B=5.0, ridge=0.25, eps=0.75, **common)
+    close(beta(64, 4, **HALF), 5 * 3 + 4 * 4 * (4 * 2 * 2))
+    assert beta(0, 4, **HALF) == beta(0, 4, alpha=1.0, v=8.0) == 15.0
     # An empty dictionary: one arm inside the logarithm, none under the root.
-    assert width(64, 0, **HALF) == 15.0
-    level = partial(literal.theorem4_truncation, **HALF, **common)
-    assert level(64, 0) == level(64, 1)
+    assert beta(64, 0, **HALF) == 15.0
+    truncation = partial(literal.theorem4_truncation, **HALF, **common)
+    assert truncation(64, 0) == truncation(64, 1)
     q = literal.theorem4_oversampling(T=100, delta=4 * 100 / LOG_8, eps=0.5)
     close(q, 6 * 3 * 8 / 0.25)
 
 
 def test_authors_schedules():
-    tgp_width = partial(literal.authors_tgp_width, B=5.0, ridge=9.0)
+    tgp_beta = partial(literal.authors_tgp_beta, B=5.0, ridge=9.0)
     close(literal.authors_tgp_truncation(64, **HALF), 4 * 4)
-    close(tgp_width(64, **HALF), 5 * 3 + 16 * math.sqrt(math.log(64)))
-    close(tgp_width(1, **HALF), 15.0)  # ln 1 = 0
+    close(tgp_beta(64, **HALF), 5 * 3 + 16 * math.sqrt(math.log(64)))
+    close(tgp_beta(1, **HALF), 15.0)  # ln 1 = 0
     # ln(m T) = 8 for QFF with 4 features, ln((m + 1) T) = 8 for a dictionary of 4.
     qff, nystrom = {"T": LOG_8 / 4}, {"T": LOG_8 / 5}
     close(literal.authors_qff_truncation(64, 4, **HALF, **qff), 2)
-    close(literal.authors_qff_width(64, 4, **HALF, B=5.0, ridge=9.0, **qff), 15 + 2 * 16)
+    close(literal.authors_qff_beta(64, 4, **HALF, B=5.0, ridge=9.0, **qff), 15 + 2 * 16)
     close(literal.authors_nystrom_truncation(64, 4, **HALF, **nystrom), 2)
-    close(literal.authors_nystrom_width(64, 4, **HALF, B=5.0, ridge=9.0, **nystrom), 15 + 2 * 16)
+    close(literal.authors_nystrom_beta(64, 4, **HALF, B=5.0, ridge=9.0, **nystrom), 15 + 2 * 16)
     close(literal.authors_oversampling(T=LOG_8, eps=0.5), 32)
 
 
@@ -404,9 +408,9 @@ def test_schedules_plug_into_the_models(K, rounds):
     schedule = partial(literal.theorem1_truncation, alpha=0.5, v=0.05)
     model = told(ridge_model(K, schedule), rounds)
     assert 0 < sum(y == 0.0 for y in model.kept) < 40
-    level = partial(literal.theorem4_truncation, alpha=0.5, v=0.5, delta=0.1, T=40)
+    truncation = partial(literal.theorem4_truncation, alpha=0.5, v=0.5, delta=0.1, T=40)
     options = {"Phi": np.linalg.cholesky(K), "k_diag": np.diag(K), "ridge": RIDGE, "variance": "i"}
-    cut = told(LiteralFeatures(truncation=level, **options), rounds)
+    cut = told(LiteralFeatures(truncation=truncation, **options), rounds)
     plain = told(LiteralFeatures(truncation=keep_all, **options), rounds)
     assert np.abs(cut.mean - plain.mean).max() > 0.01
 
@@ -414,7 +418,7 @@ def test_schedules_plug_into_the_models(K, rounds):
 # ---- Choosing an arm ----------------------------------------------------------------------------
 
 
-def test_argmax_adds_the_width_times_the_deviation():
+def test_argmax_adds_beta_times_the_deviation():
     mean, variance = np.array([1.0, 0.0, 0.5]), np.array([0.0, 0.25, 0.04])
     assert ucb_argmax(mean, variance, 1.0) == 0
     assert ucb_argmax(mean, variance, 4.0) == 1

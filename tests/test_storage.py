@@ -10,7 +10,7 @@ import pytest
 
 import tailproof as tp
 from policy_setups import ANY_KERNEL, LABELS, assert_same, build, every_setup, rounds
-from tailproof.bandits.posterior.ridge import REFRESH
+from tailproof.bandits.posterior.base import REFRESH
 
 pytestmark = pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
 
@@ -133,8 +133,11 @@ def test_generators(bits, features, tmp_path):
 
 
 SCHEDULES = {
-    "own numbers": ("gp_ucb theory", {"schedule": tp.CustomSchedule(2.0)}),
-    "own levels": ("ata_gp_ucb theory qff", {"schedule": tp.CustomSchedule(2, levels=1.5)}),
+    "custom numbers": ("gp_ucb theory", {"schedule": tp.CustomSchedule(2.0)}),
+    "custom truncation": (
+        "ata_gp_ucb theory qff",
+        {"schedule": tp.CustomSchedule(2, truncation=1.5)},
+    ),
     "whole numbers": ("tgp_ucb theory", {"norm_bound": 2, "ridge": 1, "failure_probability": 1}),
     "numpy numbers": ("tgp_ucb theory", {"norm_bound": np.float64(2.0), "ridge": np.float32(0.5)}),
     "numpy integer horizon": ("ata_gp_ucb theory exact", {"horizon": np.int64(50)}),
@@ -142,9 +145,9 @@ SCHEDULES = {
     "numpy nodes": ("ata_gp_ucb theory", {"features": tp.QuadratureFourier(np.int64(32))}),
     "numpy frequencies": ("ata_gp_ucb theory", {"features": tp.RandomFourier(np.int32(9))}),
     "numpy oversampling": ("ata_gp_ucb theory", {"features": tp.Nystrom(oversampling=np.int64(3))}),
-    "numpy width": ("gp_ucb theory", {"schedule": tp.CustomSchedule(np.float32(2.0))}),
-    "groups": ("moma_gp_ucb heuristic exact", {"groups": np.int64(3)}),
-    "variance": ("ata_gp_ucb theory qff", {"variance": "ii", "width_multiplier": 0.1}),
+    "numpy beta": ("gp_ucb theory", {"schedule": tp.CustomSchedule(np.float32(2.0))}),
+    "blocks": ("moma_gp_ucb heuristic exact", {"blocks": np.int64(3)}),
+    "variance": ("ata_gp_ucb theory qff", {"variance": "ii", "beta_multiplier": 0.1}),
 }
 
 
@@ -185,9 +188,9 @@ class MyKernel:
 
 UNSAVABLE = {
     "schedule": lambda: build("gp_ucb theory", schedule=tp.CustomSchedule(lambda t: 1.0)),
-    "widths": lambda: build("tgp_ucb theory", schedule=tp.CustomSchedule(np.log)),
-    "levels": lambda: build(
-        "tgp_ucb theory", schedule=tp.CustomSchedule(1.0, levels=lambda t: t**0.25)
+    "beta": lambda: build("tgp_ucb theory", schedule=tp.CustomSchedule(np.log)),
+    "truncation": lambda: build(
+        "tgp_ucb theory", schedule=tp.CustomSchedule(1.0, truncation=lambda t: t**0.25)
     ),
     "kernel": lambda: build("tgp_ucb theory", kernel=MyKernel()),
 }
@@ -251,7 +254,7 @@ def test_files_hold_plain_arrays_and_no_pickled_objects(setup, tmp_path):
 
 
 def test_the_text_is_json_that_others_read(tmp_path):
-    # It has no infinity, which is what Own's levels are by default.
+    # JSON has no infinity, which is a CustomSchedule's default truncation.
     opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.CustomSchedule(2.0), seed=0)
     opt.save(tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:

@@ -120,10 +120,11 @@ def encode(name: str, value: Any, arrays: Arrays, types: Mapping[str, type]) -> 
     if isinstance(value, tuple | list):
         return [encode(f"{name}.{i}", entry, arrays, types) for i, entry in enumerate(value)]
     if dataclasses.is_dataclass(value) and types.get(type(value).__name__) is type(value):
-        fields = {
-            field.name: encode(f"{name}.{field.name}", getattr(value, field.name), arrays, types)
-            for field in dataclasses.fields(value)
-        }
+        fields = {}
+        for field in dataclasses.fields(value):
+            argument = field.name.lstrip("_")  # of the constructor, for a private field, too
+            content = getattr(value, field.name)
+            fields[argument] = encode(f"{name}.{argument}", content, arrays, types)
         return {"type": type(value).__name__, "fields": fields}
     raise ValueError(
         f"`{name}` must be made of tailproof's own parts and numbers to be saved, but got "

@@ -85,7 +85,7 @@ def test_thousands_of_payoffs_at_few_arms_agree_with_the_transcription(features)
     )
     for arm, payoff in zip(index.tolist(), payoffs.tolist(), strict=True):
         reference.tell(arm, payoff)
-    assert opt._posterior.directions == 3
+    assert opt.posterior.directions == 3
     plain = np.array([payoffs[index == j].mean() for j in range(3)])
     assert np.abs(reference.mean - plain).max() > 0.01  # something was cut
     np.testing.assert_allclose(opt.predict().mean, reference.mean, rtol=1e-9)

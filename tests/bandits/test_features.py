@@ -1,40 +1,21 @@
-"""Feature maps: how near they come to the kernel, and predictions by the literal formulas."""
+"""Feature maps: how well they approximate the kernel."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF
 
-import literal
 import tailproof as tp
-from policy_setups import ARMS, KERNEL, SPACE, build, rounds
-from tailproof.bandits.features import nystrom_embedding
-from tailproof.bandits.low_rank import kernel_coordinates, pivoted_cholesky
+from policy_setups import KERNEL, feature_matrix, kernel_error
 
 LINE = np.linspace(0.0, 1.0, 60)[:, None]
-BETWEEN = np.array([[0.03], [0.31], [0.555], [0.99], [1.2]])  # no arm among them, one outside
 
 
 def cube(d, count=40, seed=0):
     """Random points of [0, 1]^d with its corners, so that the range is the whole side."""
     inner = np.random.default_rng(seed).uniform(size=(count, d))
     return np.vstack([np.zeros(d), np.ones(d), inner])
-
-
-def error(phi, kernel, X):
-    return float(np.abs(phi @ phi.T - kernel.matrix(X, X)).max())
-
-
-def full(embedding):
-    """The feature matrix (n, m) with every copy written out."""
-    return np.repeat(
-        embedding.coordinates @ embedding.directions.T, embedding.copies.astype(int), axis=1
-    )
 
 
 # ---- quadrature Fourier features ----------------------------------------------------------------
@@ -49,7 +30,7 @@ def test_quadrature_error_is_under_its_bound(nodes, d, scale):
     bound = qff.error_bound(kernel, X)
     lemma = d * 2 ** (d - 1) / math.sqrt(2) * (math.e / (4 * nodes * scale**2)) ** nodes
     assert bound == pytest.approx(lemma, rel=1e-9)
-    assert error(qff.features(kernel, X), kernel, X) <= bound + 1e-13
+    assert kernel_error(qff.features(kernel, X), kernel, X) <= bound + 1e-13
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -57,11 +38,11 @@ def test_quadrature_error_is_under_its_bound(nodes, d, scale):
 def test_quadrature_error_falls_with_the_nodes_down_to_rounding(d, folded):
     X, kernel = cube(d), tp.SquaredExponential((0.4, 0.6, 0.5)[:d])
     errors = [
-        error(tp.QuadratureFourier(nodes, folded=folded).features(kernel, X), kernel, X)
+        kernel_error(tp.QuadratureFourier(nodes, folded=folded).features(kernel, X), kernel, X)
         for nodes in range(7, 20, 3)
     ]
     assert all(after < before / 5 for before, after in itertools.pairwise(errors))
-    assert error(tp.QuadratureFourier(30).features(kernel, X[:9]), kernel, X[:9]) < 1e-13
+    assert kernel_error(tp.QuadratureFourier(30).features(kernel, X[:9]), kernel, X[:9]) < 1e-13
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 7, 8])
@@ -82,9 +63,9 @@ def test_quadrature_kernel_is_the_weighted_sum_of_cosines(nodes):
     X, scales = cube(2, 10), np.array([1.1, 1.4])
     roots, weights = np.polynomial.hermite.hermgauss(nodes)
     expected = np.zeros((12, 12))
-    for one, a in zip(roots, weights, strict=True):
-        for other, b in zip(roots, weights, strict=True):
-            angle = math.sqrt(2) * (X / scales) @ [one, other]
+    for omega, a in zip(roots, weights, strict=True):
+        for omega2, b in zip(roots, weights, strict=True):
+            angle = math.sqrt(2) * (X / scales) @ [omega, omega2]
             expected += a * b / math.pi * np.cos(angle[:, None] - angle)
     for folded in (True, False):
         phi = tp.QuadratureFourier(nodes, folded).features(tp.SquaredExponential(scales), X)
@@ -100,7 +81,9 @@ def test_quadrature_features_have_unit_length_however_few_the_nodes():
 @pytest.mark.parametrize("shift", [0.0, -3.0, 50.0])
 def test_quadrature_does_not_mind_where_the_arms_are(shift):
     kernel = tp.SquaredExponential(0.3)
-    assert error(tp.QuadratureFourier(30).features(kernel, LINE + shift), kernel, LINE) < 1e-11
+    assert (
+        kernel_error(tp.QuadratureFourier(30).features(kernel, LINE + shift), kernel, LINE) < 1e-11
+    )
     wide = tp.QuadratureFourier(30).error_bound(tp.SquaredExponential(3.0), 10 * LINE + shift)
     assert wide == pytest.approx(tp.QuadratureFourier(30).error_bound(kernel, LINE), rel=1e-6)
 
@@ -128,8 +111,8 @@ def test_an_embedding_is_coordinates_times_orthonormal_directions(features, d):
     weighted = embedding.directions * embedding.copies[:, None]
     r = embedding.coordinates.shape[1]
     np.testing.assert_allclose(embedding.directions.T @ weighted, np.eye(r), atol=1e-12)
-    assert full(embedding).shape == (len(X), embedding.size)
-    phi = full(embedding)
+    assert feature_matrix(embedding).shape == (len(X), embedding.size)
+    phi = feature_matrix(embedding)
     np.testing.assert_allclose(
         phi @ phi.T, embedding.coordinates @ embedding.coordinates.T, atol=1e-12
     )
@@ -149,22 +132,13 @@ def test_a_query_at_the_arms_gives_the_arms_coordinates(features):
 @pytest.mark.parametrize("kernel", [tp.SquaredExponential(0.2), tp.Matern(0.7, 0.3), tp.Linear(2)])
 def test_exact_features_reproduce_the_kernel(kernel):
     embedding = tp.Exact(1e-14).embed(kernel, LINE, np.random.default_rng(0))
-    assert error(full(embedding), kernel, LINE) < 1e-11
+    assert kernel_error(feature_matrix(embedding), kernel, LINE) < 1e-11
     coarse = tp.Exact(1e-3).embed(kernel, LINE, np.random.default_rng(0))
     values = np.linalg.eigvalsh(kernel.matrix(LINE, LINE))
     assert coarse.size == int((values > 1e-3 * values[-1]).sum()) <= embedding.size
     assert (coarse.squared_norms() <= kernel.diagonal(LINE) + 1e-12).all()
-    left_out = kernel.matrix(LINE, LINE) - full(coarse) @ full(coarse).T
+    left_out = kernel.matrix(LINE, LINE) - feature_matrix(coarse) @ feature_matrix(coarse).T
     assert np.linalg.eigvalsh(left_out)[-1] <= 1.001e-3 * values[-1]
-
-
-def test_coordinates_of_more_points_than_a_dense_matrix():
-    kernel, X = tp.SquaredExponential(0.2), np.linspace(0, 1, 1200)[:, None]
-    psi = kernel_coordinates(kernel, X)
-    assert psi.shape[1] < 60
-    assert error(psi, kernel, X) < 1e-12
-    factor = pivoted_cholesky(kernel, X[:200], 1e-6)
-    assert 0.0 <= (1.0 - (factor**2).sum(axis=1)).max() <= 1e-6
 
 
 # ---- random Fourier features --------------------------------------------------------------------
@@ -206,133 +180,3 @@ def test_random_features_come_from_the_seed():
 
     assert np.array_equal(draw(1), draw(1))
     assert not np.allclose(draw(1) @ draw(1).T, draw(2) @ draw(2).T)
-
-
-# ---- Nystrom embeddings -------------------------------------------------------------------------
-
-
-def nystrom(kernel, X, dictionary, **options):
-    psi = kernel_coordinates(kernel, X)
-    return nystrom_embedding(
-        tp.Nystrom(**options), psi, np.array(dictionary, dtype=np.int64), kernel, X
-    )
-
-
-@pytest.mark.parametrize("reduced", [False, True])
-@pytest.mark.parametrize("kernel", [tp.SquaredExponential(0.2), tp.Matern(0.5, 0.3), tp.Linear()])
-def test_nystrom_is_exact_when_the_dictionary_is_everything(kernel, reduced):
-    embedding = nystrom(kernel, LINE, range(60), reduced=reduced, cutoff=1e-14)
-    assert error(full(embedding), kernel, LINE) < 1e-9
-    assert embedding.size == (embedding.coordinates.shape[1] if reduced else 60)
-
-
-@settings(derandomize=True, max_examples=30, deadline=None)
-@given(st.lists(st.integers(0, 59), min_size=1, max_size=12, unique=True), st.booleans())
-def test_nystrom_is_the_pseudo_inverse_formula(dictionary, reduced):
-    kernel = tp.Matern(1.5, 0.1)
-    K = kernel.matrix(LINE, LINE)
-    embedding = nystrom(kernel, LINE, sorted(dictionary), reduced=reduced)
-    phi = full(embedding)
-    expected = literal.nystrom_features(K, sorted(dictionary), 1e-10)
-    np.testing.assert_allclose(phi @ phi.T, expected @ expected.T, atol=1e-8)
-    if not reduced:
-        np.testing.assert_allclose(phi, expected, atol=1e-8)
-    assert np.linalg.eigvalsh(K - phi @ phi.T)[0] > -1e-8
-    np.testing.assert_allclose(embedding.query(LINE)[0], embedding.coordinates, atol=1e-8)
-
-
-@pytest.mark.parametrize("gap", [0.0, 1e-300, 1e-15, 1e-12, 1e-9, 1e-7, 1e-5])
-@pytest.mark.parametrize("reduced", [False, True])
-def test_redundant_dictionaries_are_stable(gap, reduced):
-    """Arms that (nearly) coincide make K_D singular; the features stay those of one of them."""
-    X = np.vstack([LINE, LINE[:10] + gap])
-    kernel = tp.SquaredExponential(0.2)
-    single = nystrom(kernel, X, range(0, 10, 3), reduced=reduced)
-    double = nystrom(kernel, X, [*range(0, 10, 3), *range(60, 70, 3)], reduced=reduced)
-    for embedding in (single, double):
-        assert np.isfinite(full(embedding)).all()
-        assert (embedding.squared_norms() <= 1.0 + 1e-9).all()
-    if gap <= 1e-9:
-        phi, same = full(single), full(double)
-        np.testing.assert_allclose(same @ same.T, phi @ phi.T, atol=1e-5)
-
-
-def test_an_empty_dictionary_has_no_features():
-    embedding = nystrom(KERNEL, LINE, [])
-    assert embedding.size == 0
-    assert full(embedding).shape == (60, 0)
-    assert (embedding.squared_norms() == 0.0).all()
-
-
-# ---- predictions off the arms, by the literal formulas ------------------------------------------
-
-
-@pytest.mark.parametrize("ridge", [0.3, 1.0, 4.0])
-def test_gp_ucb_off_the_arms_is_scikit_learns_gaussian_process(ridge):
-    opt = build("gp_ucb theory", ridge=ridge)
-    arms, payoffs = rounds(40)
-    opt.tell_index(arms, payoffs)
-    gp = GaussianProcessRegressor(RBF(0.2), alpha=ridge, optimizer=None).fit(ARMS[arms], payoffs)
-    mean, std = gp.predict(BETWEEN, return_std=True)
-    np.testing.assert_allclose(opt.predict(BETWEEN).mean, mean, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(opt.predict(BETWEEN).std, std, rtol=1e-9)
-
-
-def quadrature(points, nodes, folded):
-    """Section 5 (a) in one dimension at any points: KERNEL's features, written out by hand."""
-    roots, weights = np.polynomial.hermite.hermgauss(nodes)
-    if folded:
-        roots, weights = roots[nodes // 2 :], 2 * weights[nodes // 2 :]  # `nodes` is even
-    angle = math.sqrt(2) * points @ roots[None, :] / KERNEL.lengthscale
-    root = np.sqrt(weights / math.sqrt(math.pi))
-    return np.hstack([root * np.cos(angle), root * np.sin(angle)])
-
-
-def check_off_arms(opt, Phi, form, sums):
-    """Compare with Algorithm 2 on explicit features `Phi` of the arms and then BETWEEN."""
-    played, points = opt.history.indices, np.vstack([ARMS, BETWEEN])
-    mean = literal.feature_mean(Phi, played, 1.0, sums)
-    prior = opt.config.kernel.diagonal(points)
-    variance = literal.feature_variance(Phi, prior, played, 1.0, form)
-    prediction = opt.predict(points)
-    np.testing.assert_allclose(prediction.mean, mean, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(prediction.std**2, variance, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("policy", ["ata_gp_ucb theory", "moma_gp_ucb heuristic"])
-@pytest.mark.parametrize("features", ["qff", "qff-paper", "rff", "exact", "reduced", "nystrom"])
-@pytest.mark.parametrize("form", ["i", "ii"])
-def test_predictions_off_the_arms_are_algorithm_2_on_explicit_features(policy, features, form):
-    kernel = tp.Matern(0.5, 0.3) if features in ("exact", "reduced", "nystrom") else KERNEL
-    groups = {"groups": 8} if policy.startswith("moma") else {}
-    opt = build(f"{policy} {features}", SPACE, kernel, variance=form, **groups)
-    opt.tell_index(*rounds(40))
-    points = np.vstack([ARMS, BETWEEN])
-    if features.startswith("qff"):
-        Phi = quadrature(points, 32 if features == "qff" else 31, folded=features == "qff")
-    elif features == "rff":
-        omega = np.random.default_rng(5).standard_normal((24, 1))
-        angle = points @ omega.T / 0.2
-        Phi = np.hstack([np.cos(angle), np.sin(angle)]) / math.sqrt(24)
-    elif features == "exact":
-        values, vectors = np.linalg.eigh(kernel.matrix(ARMS, ARMS))
-        Phi = kernel.matrix(points, ARMS) @ vectors / np.sqrt(values)
-    else:
-        dictionary = ARMS[opt._posterior.dictionary]
-        values, vectors = np.linalg.eigh(kernel.matrix(dictionary, dictionary))
-        turn = np.eye(len(values)) if features == "reduced" else vectors.T
-        Phi = kernel.matrix(points, dictionary) @ vectors / np.sqrt(values) @ turn
-    payoffs = opt.history.payoffs
-    if policy.startswith("ata"):
-        b = opt._schedule.truncation(40, Phi.shape[1])
-        check_off_arms(opt, Phi, form, lambda u: literal.truncated_sums(u, payoffs, b))
-    else:
-        played = opt.history.indices.tolist()
-        gram = Phi[played].T @ Phi[played]
-        d = np.trace(np.linalg.solve(gram + opt.config.options["ridge"] * np.eye(len(gram)), gram))
-        k = literal.group_rule(40, d, 8)
-
-        def medians(u):
-            return literal.median_of_means_sums(u, payoffs, k, played)
-
-        check_off_arms(opt, Phi, form, medians)

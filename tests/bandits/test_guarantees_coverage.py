@@ -63,7 +63,7 @@ def share_covered(policy, noise, *, runs=RUNS, multiplier=1.0):
             norm_bound=norm,
             horizon=ROUNDS,
             failure_probability=DELTA,
-            width_multiplier=multiplier,
+            beta_multiplier=multiplier,
             seed=run,
         )
         # The median of means has no theorem; its band is wide enough all the same.
@@ -93,7 +93,7 @@ def test_theory_bands_cover(policy, noise, record_property):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_coverage_test_has_power(policy):
-    """A five-hundredth of the theorem's width covers next to nothing."""
+    """A five-hundredth of the theorem's beta covers few of the runs."""
     assert share_covered(policy, "student", runs=20, multiplier=0.002) < 0.5
 
 

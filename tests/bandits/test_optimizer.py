@@ -1,5 +1,8 @@
 """Ask, tell, predict, recommend: what must hold for every policy and every feature map."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 
 import tailproof as tp
 from policy_setups import ARMS, LABELS, SETUPS, SPACE, assert_same, build, every_setup, rounds
+
+LINE = np.linspace(0, 1, 20)[:, None]
 
 # ---- telling ------------------------------------------------------------------------------------
 
@@ -126,10 +131,10 @@ def test_the_arm_asked_is_a_copy():
 def test_asks_before_a_tell_shrink_the_variance_and_leave_the_mean(setup):
     opt = build(setup)
     opt.tell_index(*rounds(15))
-    before, variance = opt.predict(), opt._variance()
+    before, variance = opt.predict(), opt.pending_variance()
     for _ in range(6):
         asked = opt.ask_index()
-        shrunk = opt._variance()
+        shrunk = opt.pending_variance()
         assert (shrunk >= 0.0).all()
         assert (shrunk <= variance + 1e-12).all()
         assert shrunk[asked] < variance[asked]
@@ -147,7 +152,9 @@ def test_a_pending_arm_counts_as_one_told_its_own_mean():
         arm = opt.ask_index()
         assert twin.ask_index() == arm
         twin.tell_index(arm, float(twin.predict().mean[arm]))
-        np.testing.assert_allclose(opt._variance(), twin.predict().std ** 2, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            opt.pending_variance(), twin.predict().std ** 2, rtol=0, atol=1e-12
+        )
         np.testing.assert_allclose(opt.predict().mean, twin.predict().mean, rtol=1e-9, atol=1e-12)
 
 
@@ -184,7 +191,7 @@ def test_pending_arms_leave_as_they_are_told_in_any_order(setup):
         left.remove(arm)
         assert sorted(opt.pending.tolist()) == sorted(left)
     assert np.array_equal(opt.predict().mean, direct.predict().mean)
-    assert np.array_equal(opt._variance(), direct._variance())
+    assert np.array_equal(opt.pending_variance(), direct.pending_variance())
 
 
 @every_setup
@@ -194,18 +201,18 @@ def test_telling_another_arm_leaves_the_pending_ones(setup):
     asked = opt.ask_index()
     opt.tell_index((asked + 1) % 9, 1.0)
     assert opt.pending.tolist() == [asked]
-    assert opt._variance()[asked] < opt.predict().std[asked] ** 2
+    assert opt.pending_variance()[asked] < opt.predict().std[asked] ** 2
 
 
 @every_setup
 def test_withdrawing_undoes_an_ask(setup):
     opt = build(setup)
     opt.tell_index(*rounds(8))
-    variance = opt._variance().copy()
+    variance = opt.pending_variance().copy()
     x = opt.ask()
     opt.withdraw(x)
     assert opt.pending.size == 0
-    assert np.array_equal(opt._variance(), variance)
+    assert np.array_equal(opt.pending_variance(), variance)
     assert np.array_equal(opt.ask(), x)
 
 
@@ -310,8 +317,8 @@ def test_recommend_among_the_played_leaves_out_the_others(setup):
 
 
 @every_setup
-def test_the_band_is_the_mean_plus_and_minus_the_width(setup):
-    opt, wider = build(setup), build(setup, width_multiplier=3.0)
+def test_the_band_is_the_mean_plus_and_minus_beta_times_the_deviation(setup):
+    opt, wider = build(setup), build(setup, beta_multiplier=3.0)
     for one in (opt, wider):
         one.tell_index(*rounds(12))
     p = opt.predict()
@@ -319,3 +326,89 @@ def test_the_band_is_the_mean_plus_and_minus_the_width(setup):
     np.testing.assert_allclose(p.mean - p.lower, p.beta * p.std, rtol=1e-9, atol=1e-12)
     assert p.beta == opt.beta > 0.0
     assert wider.beta == pytest.approx(3.0 * opt.beta, rel=1e-12)
+
+
+# ---- interruptions, threads, cost ----------------------------------------------------------------
+
+
+def test_an_interrupted_tell_keeps_history_and_posterior_together(tmp_path):
+    opt = tp.gp_ucb(tp.Finite(LINE), tp.SquaredExponential(0.2), tp.CustomSchedule(1.0))
+    opt.tell_index(0, 1.0)
+    add = opt.posterior.add
+
+    def interrupted(arm, payoff):
+        if opt.posterior.count == 100:
+            raise KeyboardInterrupt
+        add(arm, payoff)
+
+    opt.posterior.add = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        opt.tell_index(np.arange(300) % 20, np.linspace(0, 1, 300))
+    opt.posterior.add = add
+    assert len(opt) == opt.posterior.count == 100
+    again = tp.gp_ucb(tp.Finite(LINE), tp.SquaredExponential(0.2), tp.CustomSchedule(1.0))
+    again.tell_index(opt.history.indices, opt.history.payoffs)
+    assert np.array_equal(again.predict().mean, opt.predict().mean)
+    opt.save(tmp_path / "run.npz")
+    assert np.array_equal(tp.load(tmp_path / "run.npz").predict().mean, opt.predict().mean)
+
+
+def test_many_pending_asks_cost_one_column_each():
+    """The variance with p pending arms is built on that with p - 1, not from the start."""
+    opt = tp.gp_ucb(tp.Finite(LINE), tp.SquaredExponential(0.2), tp.CustomSchedule(1.0))
+    calls = []
+    covariance = opt.posterior.covariance
+    opt.posterior.covariance = lambda arm: calls.append(arm) or covariance(arm)
+    asked = [opt.ask_index() for _ in range(50)]
+    assert calls == asked[:-1]
+
+
+def test_labels_and_their_kernel_matrix_are_the_same_problem_as_coordinates():
+    kernel = tp.Matern(0.5, 0.4)
+    gram = tp.Precomputed(kernel.matrix(LINE, LINE))
+    common = {"moment": tp.MomentBound(1.0, 2.0), "norm_bound": 1.0, "seed": 0}
+    for make in (
+        lambda s, k: tp.tgp_ucb(s, k, **common),
+        lambda s, k: tp.ata_gp_ucb(s, k, features=tp.Exact(), **common),
+        lambda s, k: tp.ata_gp_ucb(s, k, features=tp.Nystrom(0.9), schedule="authors", **common),
+        lambda s, k: tp.moma_gp_ucb(s, k, features=tp.Exact(), **common),
+    ):
+        pair = make(tp.Finite(LINE), kernel), make(tp.Finite([f"{x[0]}" for x in LINE]), gram)
+        rng = np.random.default_rng(4)
+        for _ in range(150):
+            arms = [opt.ask_index() for opt in pair]
+            assert arms[0] == arms[1]
+            payoff = float(rng.standard_t(2))
+            for opt in pair:
+                opt.tell_index(arms[0], payoff)
+        np.testing.assert_allclose(pair[0].predict().mean, pair[1].predict().mean, atol=1e-9)
+
+
+def test_optimizers_in_several_threads_do_not_meet():
+    """Compiled loops share no state: four runs at once give what they give alone."""
+
+    def run(seed, out):
+        opt = tp.ata_gp_ucb(
+            tp.Finite(LINE),
+            tp.SquaredExponential(0.2),
+            features=tp.Exact(),
+            moment=tp.MomentBound(1.0, 2.0),
+            norm_bound=1.0,
+            seed=seed,
+        )
+        rng = np.random.default_rng(seed)
+        for _ in range(200):
+            opt.tell_index(opt.ask_index(), float(rng.normal()))
+            time.sleep(0)
+        out[seed] = opt.predict().mean
+
+    alone, together = {}, {}
+    for seed in range(4):
+        run(seed, alone)
+    threads = [threading.Thread(target=run, args=(seed, together)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed in range(4):
+        assert np.array_equal(alone[seed], together[seed])

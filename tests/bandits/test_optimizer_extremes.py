@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tailproof as tp
 from policy_setups import ANY_KERNEL, ARMS, KERNEL, SETUPS, SPACE, build, every_setup, rounds
-from tailproof.bandits.posterior.ridge import REFRESH
+from tailproof.bandits.posterior.base import REFRESH
 
 pytestmark = pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
 
@@ -86,8 +86,8 @@ CHANGES = {
     "ridge 1e6": {"ridge": 1e6},
     "horizon 1": {"horizon": 1},
     "horizon 10^18": {"horizon": 10**18},
-    "width 1e-9": {"width_multiplier": 1e-9},
-    "width 1e9": {"width_multiplier": 1e9},
+    "beta 1e-9": {"beta_multiplier": 1e-9},
+    "beta 1e9": {"beta_multiplier": 1e9},
 }
 
 

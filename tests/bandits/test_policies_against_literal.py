@@ -1,10 +1,10 @@
-"""The engine and the literal transcription choose the same arms and agree in every number.
+"""The policies and the literal transcription choose the same arms and agree in every number.
 
 Well-conditioned kernel matrices (Matern 1/2, lengthscale by instance): 1e-9 relative.
 
 Elsewhere: ridge regression and explicit features still agree to 1e-9, because only K + ridge, and
 never K alone, is inverted. Nystrom features need a definition of zero, since they divide by roots
-of eigenvalues. The engine leaves out directions in which the kernel matrix of ALL arms has an
+of eigenvalues. The policies leave out directions in which the kernel matrix of ALL arms has an
 eigenvalue up to 1e-10 of its largest, the transcription those of K_D. What one keeps and the other
 drops moves features by up to sqrt(1e-10) = 1e-5: there the same arms are told to both, and 1e-4 is
 asked for.
@@ -24,11 +24,11 @@ def relative(a, b, scale=None):
     return float(np.max(np.abs(a - b)) / max(scale, 1e-300))
 
 
-def run(instance, opt, reference, width, *, tolerance, same_choices=True, uniforms=None):
+def run(instance, opt, reference, beta_after, *, tolerance, same_choices=True, uniforms=None):
     """Ask and tell for ROUNDS rounds; every `check` rounds compare everything."""
     first = uniforms is not None and opt.config.options["schedule"] == "authors"
     for t in range(ROUNDS):
-        mean, variance, beta = reference.mean, reference.variance, width(t)
+        mean, variance, beta = reference.mean, reference.variance, beta_after(t)
         prediction = opt.predict()
         std = np.sqrt(np.maximum(variance, 0.0))
         band = np.max(np.abs(mean)) + np.max(std)

@@ -104,7 +104,7 @@ def test_widths_and_levels_are_those_of_the_schedules():
         levels = theory.truncation_levels(schedule, rounds, m)
         for index in np.ndindex(2, 2):
             T = int(rounds[index])
-            assert widths[index] == schedule.width(T - 1, m, 8.0)
+            assert widths[index] == schedule.beta(T - 1, m, 8.0)
             assert levels[index] == schedule.truncation(T, m)
 
 

@@ -145,7 +145,7 @@ def test_greedy_agrees_with_the_posterior_of_the_policies():
     posterior = RidgePosterior(kernel, arms, 2.0, lambda t: math.inf)
     for arm in greedy.arms:
         assert posterior.variance()[arm] >= posterior.variance().max() * (1 - 1e-6)
-        posterior.add([int(arm)], [0.0])
+        posterior.add(int(arm), 0.0)
     direct = theory.information_gain(kernel, arms[greedy.arms], 2.0)
     assert greedy.lower[-1] == pytest.approx(direct, rel=1e-9)
     assert np.all(np.diff(greedy.lower) > 0.0)

@@ -46,14 +46,15 @@ def spanned(psi, arms, share):  # type: ignore[no-untyped-def]
     while first < values.size and values[first] <= least:
         first += 1
     lengths = np.sqrt(values[first:])
-    some = np.ascontiguousarray(vectors[:, first:])
-    other = np.dot(rows.T, some) if few else np.dot(rows, some)
-    for i in range(other.shape[0]):
+    small_side = np.ascontiguousarray(vectors[:, first:])
+    large_side = np.dot(rows.T, small_side) if few else np.dot(rows, small_side)
+    for i in range(large_side.shape[0]):
         for k in range(lengths.size):
-            other[i, k] /= lengths[k]
-    # The Gram matrix blurs short directions: two steps towards the nearest orthonormal columns.
+            large_side[i, k] /= lengths[k]
+    # The Gram matrix squares the condition: two Newton steps to the nearest orthonormal columns.
     for _ in range(2):
-        other = 1.5 * other - 0.5 * np.dot(other, np.dot(other.T, other))
+        gram = np.dot(large_side.T, large_side)
+        large_side = 1.5 * large_side - 0.5 * np.dot(large_side, gram)
     if few:
-        return lengths, some, other
-    return lengths, other, some
+        return lengths, small_side, large_side
+    return lengths, large_side, small_side

@@ -17,7 +17,7 @@ _EPS = np.finfo(np.float64).eps
 
 
 # Sums over the poles may be taken in any order: that lets them run on vector units, and rounding of
-# that size is what the rebuilt weights absorb.
+# that size is corrected by the rebuilt weights.
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _poles_below(offsets, weights, x, start, stop):  # type: ignore[no-untyped-def]
     """Sum and derivative of weights_i / (offsets_i - x) over start <= i < stop."""
@@ -59,9 +59,9 @@ def _secular_root(k, poles, weights, gaps):  # type: ignore[no-untyped-def]
         phi, dphi = _poles_below(gaps, weights, x, k + 1, p)
         value = 1.0 + psi + phi
         # First guess: the two nearest poles as they are, the others constant.
-        rest = value + (weights[k] - weights[k + 1]) / x
+        constant = value + (weights[k] - weights[k + 1]) / x
         guess = x + _two_pole_step(
-            rest, -x, x, weights[k] / (x * x), weights[k + 1] / (x * x), value
+            constant, -x, x, weights[k] / (x * x), weights[k + 1] / (x * x), value
         )
         if value >= 0.0:
             high = x
@@ -112,7 +112,7 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
     norm = np.sqrt(norm2)
     tolerance = 8.0 * _EPS * max(values[r - 1], norm2)
 
-    # Deflation: directions that do not move, and pairs of equal values turned so that one does not.
+    # Deflation: skip directions that do not move; rotate pairs of equal values so that one does not.
     active = np.empty(r, np.int64)
     p = 0
     for i in range(r):
@@ -170,37 +170,37 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
         length = 1.0 / np.sqrt(length)
         for i in range(p):
             gaps[k, i] *= length
-    turned = np.dot(gaps, rows)
+    rotated = np.dot(gaps, rows)
     for i in range(p):
         values[active[i]] = roots[i]
-        vectors[active[i]] = turned[i]
+        vectors[active[i]] = rotated[i]
 
     # Roots interlace with the poles, so the order is almost right: insertion sort.
     for i in range(1, r):
         j = i
         while j > 0 and values[j - 1] > values[j]:
-            held = values[j]
+            swapped = values[j]
             values[j] = values[j - 1]
-            values[j - 1] = held
+            values[j - 1] = swapped
             for q in range(r):
-                held = vectors[j, q]
+                swapped = vectors[j, q]
                 vectors[j, q] = vectors[j - 1, q]
-                vectors[j - 1, q] = held
+                vectors[j - 1, q] = swapped
             j -= 1
 
 
 @njit(cache=True, error_model="numpy")
 def solved_column(roots, vectors, coordinates, j):  # type: ignore[no-untyped-def]
     """Return A V^(-1) a_j for the rows a of A, shape (n,); roots are 1/sqrt(values)."""
-    turned = np.dot(vectors, coordinates[j]) * roots * roots
-    return np.dot(coordinates, np.dot(turned, vectors))
+    rotated = np.dot(vectors, coordinates[j]) * roots * roots
+    return np.dot(coordinates, np.dot(rotated, vectors))
 
 
 @njit(cache=True, error_model="numpy")
-def absorb(values, roots, vectors, leverage, coordinates, j):  # type: ignore[no-untyped-def]
-    """Let V = A^T N A + ridge and the leverages a^T V^(-1) a follow one more payoff at arm j.
+def add_payoff(values, roots, vectors, leverage, coordinates, j):  # type: ignore[no-untyped-def]
+    """Update V = A^T N A + ridge and the leverages a^T V^(-1) a for one more payoff at arm j.
 
-    Return ln(1 + leverage_j), by which ln |V| grows.
+    Return ln(1 + leverage_j), the increase of ln |V|.
     """
     column = solved_column(roots, vectors, coordinates, j)
     gain = 1.0 / (1.0 + column[j])
@@ -215,8 +215,8 @@ def absorb(values, roots, vectors, leverage, coordinates, j):  # type: ignore[no
 @njit(cache=True, error_model="numpy")
 def mean_weights(directions, copies, sums, roots, vectors):  # type: ignore[no-untyped-def]
     """Return V^(-1/2) W^T r_hat, the coordinates of the mean (Alg. 2, line 6)."""
-    turned = np.dot(copies * sums, directions)
-    return np.dot(np.dot(vectors, turned) * roots, vectors)
+    combined = np.dot(copies * sums, directions)
+    return np.dot(np.dot(vectors, combined) * roots, vectors)
 
 
 @njit(cache=True, error_model="numpy")

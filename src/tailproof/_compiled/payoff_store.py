@@ -1,11 +1,11 @@
-"""Payoffs of each site sorted by |y|, with prefix sums, in one pool of memory.
+"""Payoffs of each site (arm) sorted by |y|, with prefix sums, in one pool of memory.
 
 Truncated sums `sum of y with |u y| <= b` become one search and one look-up. Sums run from the
 smallest |y| upwards, so a payoff of 1e150 never touches the sum of those below it.
 
 A site holds a sorted block and, once large, a small sorted buffer in front of it: a payoff goes
-into the buffer, and the buffer is merged into the block when full. So neither an insertion nor a
-search grows with the number of payoffs in any way that shows.
+into the buffer, and the buffer is merged into the block when full. So the cost of an
+insertion and of a search hardly grows with the number of payoffs.
 
     sites   (n, 5) int64    START, SIZE, CAPACITY of the block; SLOT, FILL of the buffer
     pool    (2, c) float64  payoffs and their prefix sums
@@ -196,10 +196,10 @@ def truncated_direction_sums(  # type: ignore[no-untyped-def]
     sums = np.dot(directions, np.dot(np.dot(vectors, p) * roots, vectors))
     if count == 0:
         return sums
-    some = np.empty((count, r))
+    searched = np.empty((count, r))
     for c in range(count):
-        some[c] = features[chosen[c]]
-    rotated = np.dot(some, vectors.T)
+        searched[c] = features[chosen[c]]
+    rotated = np.dot(searched, vectors.T)
     for c in range(count):
         for k in range(r):
             rotated[c, k] *= roots[k]

@@ -1,8 +1,8 @@
 """Kernel ridge regression over the arms, one payoff at a time: rank-one steps, nothing allocated.
 
-`covariance` forms hold the posterior covariance of the arms divided by the ridge; `span` forms
-hold the inverse of V = A^T N A + ridge in the r coordinates A (n, r) of the arms. Either way a
-payoff at arm j costs one pass over what is held:
+The state is either the posterior covariance of the arms divided by the ridge (`..covariance`), or
+the inverse of V = A^T N A + ridge in the r coordinates A (n, r) of the arms (`..span`). Either way
+a payoff at arm j costs one pass over the state:
 
     c = cov(., x_j) / ridge,  s = c_j
     mean     += c (y - mean_j) / (1 + s)
@@ -18,36 +18,36 @@ from numba import njit
 
 @njit(cache=True)
 def add_to_covariance(cov, mean, leverage, j, y):  # type: ignore[no-untyped-def]
-    """Absorb payoff y at arm j; return ln(1 + s)."""
+    """Add payoff y at arm j, in place; return ln(1 + s)."""
     n = mean.size
     s = leverage[j]
     gain = 1.0 / (1.0 + s)
-    surprise = (y - mean[j]) * gain
+    innovation = (y - mean[j]) * gain
     column = cov[j].copy()
     for i in range(n):
         factor = column[i] * gain
         row = cov[i]
         for k in range(n):
             row[k] -= factor * column[k]
-        mean[i] += column[i] * surprise
+        mean[i] += column[i] * innovation
         leverage[i] = row[i]
     return np.log1p(s)
 
 
 @njit(cache=True)
 def add_to_span(inverse, features, mean, leverage, j, y):  # type: ignore[no-untyped-def]
-    """Absorb payoff y at arm j; return ln(1 + s)."""
+    """Add payoff y at arm j, in place; return ln(1 + s)."""
     w = np.dot(inverse, features[j])
     column = np.dot(features, w)
     s = column[j]
     gain = 1.0 / (1.0 + s)
-    surprise = (y - mean[j]) * gain
+    innovation = (y - mean[j]) * gain
     for i in range(w.size):
         factor = w[i] * gain
         for k in range(w.size):
             inverse[i, k] -= factor * w[k]
     for i in range(mean.size):
-        mean[i] += column[i] * surprise
+        mean[i] += column[i] * innovation
         leverage[i] -= column[i] * column[i] * gain
     return np.log1p(s)
 
@@ -62,7 +62,7 @@ def variances(leverage, ridge, residual):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def first_best(mean, variance, beta, tolerance):  # type: ignore[no-untyped-def]
+def ucb_argmax(mean, variance, beta, tolerance):  # type: ignore[no-untyped-def]
     """Index of the largest mean + beta sqrt(variance); of those within tolerance, the first.
 
     Scores closer than `tolerance` times their scale differ by rounding only. Taking the first of
@@ -72,13 +72,13 @@ def first_best(mean, variance, beta, tolerance):  # type: ignore[no-untyped-def]
     scores = np.empty(n)
     best = -np.inf
     scale = 0.0
-    widest = 0.0
+    largest = 0.0
     for i in range(n):
         scores[i] = mean[i] + beta * np.sqrt(max(variance[i], 0.0))
         best = max(best, scores[i])
         scale = max(scale, abs(mean[i]))
-        widest = max(widest, variance[i])
-    slack = tolerance * (scale + beta * np.sqrt(widest))
+        largest = max(largest, variance[i])
+    slack = tolerance * (scale + beta * np.sqrt(largest))
     for i in range(n):
         if scores[i] >= best - slack:
             return i

@@ -1,4 +1,4 @@
-"""What may be chosen: a finite set of arms, by coordinates or by label."""
+"""Finite sets of arms, given by coordinates or by labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Finite:
     Attributes
     ----------
     inputs : (n, d) array, read-only
-        What kernels and feature maps see: the coordinates, or the arm numbers in one column.
+        The inputs of kernels and feature maps: coordinates, or the arm numbers in one column.
     labels : tuple or None
         The labels, or None where the arms have coordinates.
 
@@ -47,9 +47,9 @@ class Finite:
             raise ValueError(f"`arms` must hold at least one arm, but got shape {raw.shape}.")
         self.labels: tuple[str | int, ...] | None = None
         self._index: dict[Any, int]
-        texts = raw.dtype.kind == "O" and all(isinstance(one, str | int) for one in raw.flat)
+        texts = raw.dtype.kind == "O" and all(isinstance(arm, str | int) for arm in raw.flat)
         if raw.ndim == 1 and (raw.dtype.kind in "iuU" or texts):
-            # From the arms as given: numpy would turn 1 into "1" beside text.
+            # From the arms as given: numpy would convert 1 to "1" beside text.
             self.labels = _checked_labels(arms.tolist() if isinstance(arms, np.ndarray) else arms)
             self._index = {label: i for i, label in enumerate(self.labels)}
             self.inputs = np.arange(len(self.labels), dtype=np.float64)[:, None]
@@ -80,7 +80,8 @@ class Finite:
 
     def point(self, index: int) -> Array | str | int:
         """Return the arm's coordinates, as a new (d,) array, or its label."""
-        index = checks.index("index", index, len(self))
+        if type(index) is not int or not 0 <= index < len(self):
+            index = checks.index("index", index, len(self))
         if self.labels is not None:
             return self.labels[index]
         return np.array(self.inputs[index])
@@ -94,7 +95,7 @@ class Finite:
     def indices(self, arms: Any, name: str = "x") -> NDArray[np.int64]:
         """Return the numbers of several arms: labels, or coordinates of shape (k, d)."""
         if self.labels is not None:
-            return np.array([self._label_index(one, name) for one in arms], dtype=np.int64)
+            return np.array([self._label_index(label, name) for label in arms], dtype=np.int64)
         points = checks.finite_array(name, arms, ndim=2) + 0.0
         if points.shape[1] != self.dimension:
             raise ValueError(
@@ -108,7 +109,7 @@ class Finite:
             return isinstance(arm, str | bytes) or not isinstance(arm, Sequence | np.ndarray)
         try:
             return np.ndim(arm) < 2
-        except ValueError:  # ragged: an error with a name comes when it is read
+        except ValueError:  # ragged: `indices` raises an error that names the argument
             return False
 
     def query_inputs(self, points: Any) -> Array:
@@ -124,7 +125,7 @@ class Finite:
         return array
 
     def _row(self, arm: Any) -> list[Any]:
-        """Return one arm as a list of one; on a line its coordinate may stand alone."""
+        """Return one arm as a list of one row; in one dimension it may be a plain number."""
         return [[arm]] if self.labels is None and np.ndim(arm) == 0 else [arm]
 
     def _label_index(self, label: Any, name: str) -> int:
@@ -132,33 +133,32 @@ class Finite:
             return self._index[label.item() if isinstance(label, np.generic) else label]
         except (KeyError, TypeError):
             assert self.labels is not None
-            shown = ", ".join(repr(one) for one in self.labels[:5])
+            shown = ", ".join(repr(existing) for existing in self.labels[:5])
             more = ", .." if len(self) > 5 else ""
             raise ValueError(
                 f"`{name}` must be one of the labels {shown}{more}, but got {label!r}."
             ) from None
 
     def _point_index(self, point: Array) -> int:
-        found = self._index.get(point.tobytes())
-        if found is None:
-            gap = np.linalg.norm(self.inputs - point, axis=1)
-            near = int(gap.argmin())
+        index = self._index.get(point.tobytes())
+        if index is None:
+            nearest = int(np.linalg.norm(self.inputs - point, axis=1).argmin())
             raise ValueError(
                 f"`x` must be one of the space's arms, but got {point.tolist()}; the nearest is "
-                f"arm {near} at {self.inputs[near].tolist()}."
+                f"arm {nearest} at {self.inputs[nearest].tolist()}."
             )
-        return found
+        return index
 
 
 def _checked_labels(labels: Any) -> tuple[str | int, ...]:
     """Return labels that are all text or all integers, and distinct."""
-    result = tuple(one.item() if isinstance(one, np.generic) else one for one in labels)
-    kinds = {type(one) for one in result}
+    result = tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
+    kinds = {type(label) for label in result}
     if kinds not in ({str}, {int}):
         raise ValueError(f"`arms` as labels must be all text or all integers, but got {labels!r}.")
     seen: set[str | int] = set()
-    for one in result:
-        if one in seen:
-            raise ValueError(f"`arms` as labels must be distinct, but got {one!r} twice.")
-        seen.add(one)
+    for label in result:
+        if label in seen:
+            raise ValueError(f"`arms` as labels must be distinct, but got {label!r} twice.")
+        seen.add(label)
     return result

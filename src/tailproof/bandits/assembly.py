@@ -1,4 +1,4 @@
-"""How a policy is put together from its parts: checks, posterior, schedule, guarantee."""
+"""Build a policy from its parts: check the options, make posterior, schedule and guarantee."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from tailproof._compiled import announce_compilation
+from tailproof._compiled.eigen import add_payoff
+from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits import guarantees as g
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
 from tailproof.bandits.features import Exact, FeatureMap, Nystrom
 from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
-from tailproof.bandits.posterior.features import (
-    DirectionPosterior,
-    NystromPosterior,
-    PosteriorInputs,
-    Sampling,
-)
+from tailproof.bandits.posterior.base import PosteriorInputs
+from tailproof.bandits.posterior.features import FeaturePosterior
+from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
 from tailproof.bandits.posterior.ridge import RidgePosterior
 from tailproof.bandits.schedules import (
     AuthorsATA,
@@ -40,9 +40,9 @@ Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def common_options(
-    space: Finite, kernel: Kernel, ridge: float, width_multiplier: float
+    space: Finite, kernel: Kernel, ridge: float, beta_multiplier: float
 ) -> dict[str, Any]:
-    """Check what all policies share, and return the options among it."""
+    """Check the arguments that all policies have, and return the options among them."""
     if not isinstance(space, Finite):
         raise ValueError(f"`space` must be Finite(arms), but got space={space!r}.")
     checks.instance("kernel", kernel, Kernel, "a kernel such as SquaredExponential(0.2)")
@@ -53,22 +53,22 @@ def common_options(
     ridge = checks.positive("ridge", ridge)
     if ridge < 5e-16 * largest:
         raise ValueError(
-            f"`ridge >= 5e-16 * k(x, x)` must hold to be felt in double precision, but got "
+            f"`ridge >= 5e-16 * k(x, x)` must hold to matter in double precision, but got "
             f"ridge={ridge!r} with k(x, x) up to {largest:g}."
         )
     return {
         "ridge": ridge,
-        "width_multiplier": checks.positive("width_multiplier", width_multiplier),
+        "beta_multiplier": checks.positive("beta_multiplier", beta_multiplier),
     }
 
 
-def known_options(
+def theory_options(
     moment: MomentBound | None,
     norm_bound: float | None,
     horizon: int,
     failure_probability: float,
 ) -> dict[str, Any]:
-    """Check what the user claims to know, also where the schedule makes no use of it."""
+    """Check the constants of the theorems, also where the schedule does not use them."""
     if moment is not None:
         checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
     return {
@@ -114,6 +114,7 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
         setting = _setting(options)
         chosen = Theorem1(setting) if schedule == "theory" else AuthorsTGP(setting)
     rng = _generator(seed)
+    announce_compilation(ucb_argmax)
     posterior = RidgePosterior(
         config.kernel, X, options["ridge"], lambda t: chosen.truncation(t, 0)
     )
@@ -124,33 +125,35 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
     if isinstance(schedule, Theorem1):
         theorem, delta = "Theorem 1", schedule.setting.failure_probability
-        more = g.theorem1_hypotheses(delta) + _other_ridge(config, schedule.setting.ridge)
+        more = g.theorem1_hypotheses(delta) + _ridge_hypotheses(config, schedule.setting.ridge)
     elif isinstance(schedule, SubGaussian):
         theorem = "the self-normalized inequality of appendix B"
         delta = schedule.failure_probability
-        more = _other_ridge(config, schedule.ridge)
+        more = _ridge_hypotheses(config, schedule.ridge)
     else:
         return _unproven(config.options["schedule"])
     missing = g.kernel_hypotheses(config.kernel, config.space.inputs)
     _warn(missing)
-    missing += more + g.width_hypotheses(config.options["width_multiplier"])
+    missing += more + g.beta_hypotheses(config.options["beta_multiplier"])
     return g.guarantee(g.band_statement(theorem, delta, None), missing)
 
 
-def _other_ridge(config: PolicyConfig, ridge: float) -> list[str]:
-    same = ridge == config.options["ridge"]
-    return [] if same else [f"the schedule was made for ridge={ridge:g}."]
+def _ridge_hypotheses(config: PolicyConfig, schedule_ridge: float) -> list[str]:
+    if schedule_ridge == config.options["ridge"]:
+        return []
+    return [f"the schedule was made for ridge={schedule_ridge:g}."]
 
 
-def direction_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     """Build ATA-GP-UCB or MoMA-GP-UCB."""
     options, kernel, X = config.options, config.kernel, config.space.inputs
     features, schedule = options["features"], options["schedule"]
     rng = _generator(seed)
     start = rng.bit_generator.state
     setting = _setting(options) if isinstance(schedule, str) else None
-    chosen = schedule if setting is None else _direction_schedule(schedule, features, setting)
-    ground = PosteriorInputs(
+    chosen = schedule if setting is None else _feature_schedule(schedule, features, setting)
+    announce_compilation(ucb_argmax, add_payoff)
+    inputs = PosteriorInputs(
         kernel,
         X,
         options["ridge"],
@@ -161,18 +164,18 @@ def direction_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     if config.policy == "ata_gp_ucb":
         estimator = TruncateDirections(len(X))
     else:
-        estimator = MedianOfMeans(len(X), _most_groups(options))
-    posterior: NystromPosterior | DirectionPosterior
+        estimator = MedianOfMeans(len(X), _max_blocks(options))
+    posterior: FeaturePosterior
     if isinstance(features, Nystrom):
         sampling = _sampling(features, schedule, setting)
-        posterior = NystromPosterior(ground, features, sampling, estimator, rng)
+        posterior = NystromPosterior(inputs, features, sampling, estimator, rng)
     else:
-        posterior = DirectionPosterior(ground, features.embed(kernel, X, rng), estimator)
-    guarantee = _direction_guarantee(config, setting, posterior.residual, ground.with_residual)
+        posterior = FeaturePosterior(inputs, features.embed(kernel, X, rng), estimator)
+    guarantee = _feature_guarantee(config, setting, posterior.residual, inputs.with_residual)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
 
 
-def _direction_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
+def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
     if name == "authors":
         return AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
     if isinstance(features, Nystrom):
@@ -189,8 +192,7 @@ def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | No
     if q is None:
         if setting is None:
             raise ValueError(
-                "`oversampling` must be given to Nystrom(...) where the schedule is one's own, "
-                "but got None."
+                "`oversampling` must be given to Nystrom(...) with a custom schedule, but got None."
             )
         rule = authors_oversampling if authors else theorem4_oversampling
         q = rule(setting, features.accuracy)
@@ -199,20 +201,20 @@ def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | No
 
 
 def _with_residual(variance: str | None, features: FeatureMap | Nystrom) -> bool:
-    """Choice (i) or (ii) of Algorithm 2; by default the paper's for these features."""
+    """Whether to use choice (ii) of Algorithm 2; by default the paper's for these features."""
     if variance is None:
         return isinstance(features, Nystrom | Exact)
     return checks.choice("variance", variance, ("i", "ii")) == "ii"
 
 
-def _most_groups(options: dict[str, Any]) -> int:
-    wanted = options["groups"]
-    if wanted is None:
-        wanted = 8.0 * math.log(options["horizon"] / options["failure_probability"])
-    return int(2 ** math.ceil(math.log2(max(wanted, 1.0))))
+def _max_blocks(options: dict[str, Any]) -> int:
+    blocks = options["blocks"]
+    if blocks is None:
+        blocks = 8.0 * math.log(options["horizon"] / options["failure_probability"])
+    return int(2 ** math.ceil(math.log2(max(blocks, 1.0))))
 
 
-def _direction_guarantee(
+def _feature_guarantee(
     config: PolicyConfig, setting: Setting | None, residual: float, with_residual: bool
 ) -> g.Guarantee:
     options, X = config.options, config.space.inputs
@@ -224,7 +226,7 @@ def _direction_guarantee(
     missing = g.kernel_hypotheses(config.kernel, X)
     _warn(missing)
     theorem, more = g.feature_hypotheses(features, residual, config.kernel, X, setting)
-    missing += more + g.width_hypotheses(options["width_multiplier"])
+    missing += more + g.beta_hypotheses(options["beta_multiplier"])
     if isinstance(features, Nystrom | Exact) and not with_residual:
         missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
     statement = g.band_statement(theorem, setting.failure_probability, setting.horizon)
@@ -234,7 +236,7 @@ def _direction_guarantee(
 def _unproven(schedule: str | Schedule) -> g.Guarantee:
     if schedule == "authors":
         return g.guarantee("", ["the authors' constants are only order-wise the theorems'."])
-    return g.guarantee("", ["the schedule is one's own."])
+    return g.guarantee("", ["the schedule is custom."])
 
 
 def _warn(missing: list[str]) -> None:

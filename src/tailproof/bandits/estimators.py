@@ -1,6 +1,6 @@
-"""Robust sums in every feature direction, over the whole history, anew each round.
+"""Robust estimates of the sums in every feature direction, over the whole history, each round.
 
-(Algorithm 1 needs nothing of the kind: it sets a payoff to zero once, when it is told.)
+Algorithm 1 needs none: it sets a payoff to zero once, when it is told.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Spectrum(Protocol):
     roots: Array  # (r,) 1 / sqrt(eigenvalue)
     vectors: Array  # (r, r), rows
     leverage: Array  # (n,) a_j^T H^(-1) a_j, by rank-one steps
-    slack: Array  # (n,) how far rounding may have moved it
+    slack: Array  # (n,) bound on the rounding error of the leverages
 
     @property
     def effective_dimension(self) -> float:
-        """Trace of H^(-1) (H - ridge): how many directions the payoffs have told apart."""
+        """Trace of H^(-1) (H - ridge): the degrees of freedom that the payoffs determine."""
         ...
 
 
@@ -34,27 +34,27 @@ class DirectionEstimator(Protocol):
     """Estimates r_i = sum_tau u_{i,tau} E[y_tau] in every direction i."""
 
     def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff."""
+        """Add one payoff."""
         ...
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Take in payoffs in order: the same as `add` one by one."""
+        """Add payoffs in order: the same as `add` one by one."""
         ...
 
     def state(self) -> dict[str, Array]:
-        """Arrays that, after `add_many` of the history, continue bit for bit."""
+        """Arrays from which, after `add_many` of the history, `restore` continues bit for bit."""
         ...
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Set what `state` returned."""
         ...
 
-    def embedding_changed(self, embedding: Embedding) -> None:
-        """Hear of a new embedding; called before the first estimate with it."""
+    def coordinates_changed(self, coordinates: Array) -> None:
+        """Use other coordinates (n, r) of the arms from here on."""
         ...
 
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, level: float) -> Array:
-        """Return the estimates, shape (u,), with truncation level b_t = `level`."""
+    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
+        """Return the estimates, shape (u,), with truncation threshold b_t."""
         ...
 
 
@@ -72,7 +72,7 @@ class TruncateDirections:
         self._scratch = np.empty(arms, dtype=np.int64)
 
     def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff."""
+        """Add one payoff."""
         while not payoff_store.insert(
             self._sites,
             self._pool,
@@ -86,7 +86,7 @@ class TruncateDirections:
             self._grow()
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Take in payoffs in order."""
+        """Add payoffs in order."""
         done = 0
         while done < len(arms):
             done = payoff_store.insert_many(
@@ -104,16 +104,16 @@ class TruncateDirections:
                 self._grow()
 
     def state(self) -> dict[str, Array]:
-        """Return nothing: the history is enough."""
+        """Return no arrays: the history is enough."""
         return {}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Take back nothing."""
+        """Set nothing."""
 
-    def embedding_changed(self, embedding: Embedding) -> None:
-        """Payoffs are kept by arm, so nothing depends on the embedding."""
+    def coordinates_changed(self, coordinates: Array) -> None:
+        """Do nothing: payoffs are kept by arm."""
 
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, level: float) -> Array:
+    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
         """Return the truncated sums, shape (u,)."""
         if len(embedding.directions) == 0:
             return np.zeros(0)
@@ -125,7 +125,7 @@ class TruncateDirections:
             self._largest,
             spectrum.leverage,
             spectrum.slack,
-            level,
+            threshold,
             embedding.coordinates,
             spectrum.roots,
             spectrum.vectors,
@@ -141,79 +141,79 @@ class TruncateDirections:
 
 
 class MedianOfMeans:
-    """r_i = median over k groups of k times the group's sum of u_{i,tau} y_tau.
+    """r_i = median over k blocks of k times the block's sum of u_{i,tau} y_tau.
 
-    The c-th payoff (from 0) of arm j belongs to group (c + j) mod k: each arm's payoffs go round
-    the groups, so that every group holds its share of every arm. k is a power of two, the largest
-    one that is at most `most` and at most sqrt(t / d), d the effective dimension: then a group has
-    about k payoffs a direction or more. With fewer than 4 payoffs a direction k is 1, the plain
-    sum. Since k divides `most`, group sums for any k are sums of the sums kept for `most` groups,
-    and no pass over the history is needed when k changes.
+    The c-th payoff (from 0) of arm j belongs to block (c + j) mod k: the payoffs of an arm are
+    dealt to the blocks in turn, so that every block holds its share of every arm. k is a power of
+    two, the largest one that is at most `max_blocks` and at most sqrt(t / d), d the effective
+    dimension: then a block has about k payoffs a direction or more. With fewer than 4 payoffs a
+    direction k is 1, the plain sum. Since k divides `max_blocks`, block sums for any k are sums of
+    the sums kept for `max_blocks` blocks, and no pass over the history is needed when k changes.
     """
 
-    def __init__(self, arms: int, most: int) -> None:
-        self.most = most
-        self._by_arm = np.zeros((arms, most))
-        self._by_coordinate: Array | None = None  # (r, most), coordinates^T by_arm
+    def __init__(self, arms: int, max_blocks: int) -> None:
+        self.max_blocks = max_blocks
+        self._by_arm = np.zeros((arms, max_blocks))
+        self._by_coordinate: Array | None = None  # (r, max_blocks), coordinates^T by_arm
         self._coordinates: Array | None = None
         self._count = 0
-        self._next = np.arange(arms) % most  # each arm's next group
+        self._next = np.arange(arms) % max_blocks  # the next block of each arm
 
-    def groups(self, spectrum: Spectrum) -> int:
-        """Return the number k of groups now in use."""
-        return group_count(self._count / max(spectrum.effective_dimension, 1.0), self.most)
+    def blocks(self, spectrum: Spectrum) -> int:
+        """Return the number k of blocks in use for the payoffs so far."""
+        return block_count(self._count / max(spectrum.effective_dimension, 1.0), self.max_blocks)
 
     def add(self, arm: int, payoff: float) -> None:
-        """Take in one payoff."""
-        group = self._next[arm]
-        self._next[arm] = (group + 1) % self.most
-        self._by_arm[arm, group] += payoff
+        """Add one payoff."""
+        block = self._next[arm]
+        self._next[arm] = (block + 1) % self.max_blocks
+        self._by_arm[arm, block] += payoff
         if self._by_coordinate is not None and self._coordinates is not None:
-            self._by_coordinate[:, group] += payoff * self._coordinates[arm]
+            self._by_coordinate[:, block] += payoff * self._coordinates[arm]
         self._count += 1
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Take in payoffs in order."""
+        """Add payoffs in order."""
         for arm, payoff in zip(arms.tolist(), payoffs.tolist(), strict=True):
             self.add(arm, payoff)
 
     def state(self) -> dict[str, Array]:
-        """Return the sums in coordinates, whose rounding depends on how they came about."""
+        """Return the sums in coordinates, whose rounding depends on the order of the updates."""
         return {} if self._by_coordinate is None else {"by_coordinate": self._by_coordinate}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Take back the sums in coordinates."""
-        held = state.get("by_coordinate")
-        if held is not None and self._coordinates is not None:
-            shape = (self._coordinates.shape[1], self.most)
-            if held.shape != shape:
-                raise ValueError(f"`by_coordinate` must be of shape {shape}, but is {held.shape}.")
-            held = held.copy()
-        self._by_coordinate = held
+        """Set the sums in coordinates."""
+        sums = state.get("by_coordinate")
+        if sums is not None and self._coordinates is not None:
+            shape = (self._coordinates.shape[1], self.max_blocks)
+            if sums.shape != shape:
+                raise ValueError(f"`by_coordinate` must be of shape {shape}, but is {sums.shape}.")
+            sums = sums.copy()
+        self._by_coordinate = sums
 
-    def embedding_changed(self, embedding: Embedding) -> None:
-        """Take over new coordinates; the sums in them are made when next needed."""
-        self._coordinates = embedding.coordinates
+    def coordinates_changed(self, coordinates: Array) -> None:
+        """Use other coordinates; the sums in them are computed when next needed."""
+        self._coordinates = coordinates
         self._by_coordinate = None
 
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, level: float) -> Array:
-        """Return the medians, shape (u,); the truncation level plays no part."""
+    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
+        """Return the medians, shape (u,); the threshold is not used."""
         if len(embedding.directions) == 0:
             return np.zeros(0)
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
-        k = self.groups(spectrum)
-        sums = self._by_coordinate.reshape(-1, self.most // k, k).sum(axis=1)
-        turned = spectrum.vectors.T @ (spectrum.roots[:, None] * (spectrum.vectors @ sums))
-        means = embedding.directions @ turned
+        k = self.blocks(spectrum)
+        sums = self._by_coordinate.reshape(-1, self.max_blocks // k, k).sum(axis=1)
+        whitened = spectrum.vectors.T @ (spectrum.roots[:, None] * (spectrum.vectors @ sums))
+        means = embedding.directions @ whitened
         # k is 1 or even: the median is half-way between the two middle values.
         middle = np.partition(means, [max(k // 2 - 1, 0), k // 2], axis=1)
         return k * 0.5 * (middle[:, max(k // 2 - 1, 0)] + middle[:, k // 2])
 
 
-def group_count(payoffs: float, most: int) -> int:
-    """Return the largest power of two that is at most sqrt(payoffs) and at most `most`, or 1."""
+def block_count(payoffs: float, max_blocks: int) -> int:
+    """Return the largest power of two at most sqrt(payoffs) and at most `max_blocks`, or 1."""
     k = 1
-    while 2 * k <= most and 4 * k * k <= payoffs:
+    while 2 * k <= max_blocks and 4 * k * k <= payoffs:
         k *= 2
     return k

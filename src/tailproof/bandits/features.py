@@ -12,16 +12,15 @@ recovered by one product. Exact for every map.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import roots_hermite
 
-from tailproof._compiled import dictionary as engine
 from tailproof._util import checks
+from tailproof._util.quadrature import gauss_hermite, half_grid
 from tailproof.bandits.low_rank import kernel_coordinates
 from tailproof.kernels import Kernel, Matern, SquaredExponential, scaled_inputs
 
@@ -42,12 +41,16 @@ class Embedding:
     query
         Points (k, d) -> coordinates (k, r) and, where points may leave the span of the arms'
         features, the part of phi outside it, (k, u); else None.
+    kernel_basis
+        Whether the coordinates are the kernel coordinates of the arms, which all Nystrom
+        dictionaries of full rank share.
     """
 
     coordinates: Array
     directions: Array
     copies: Array
     query: Callable[[Array], tuple[Array, Array | None]]
+    kernel_basis: bool = False
 
     @property
     def size(self) -> int:
@@ -75,16 +78,16 @@ def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> E
     # The truncation of Alg. 2 sees the features themselves, not only their inner products, so
     # only what is rounding in the features (not in the kernel) may be left out.
     keep = lengths > 1e-13 * lengths[0]
-    turn = right[keep].T  # (u, r), orthonormal columns
+    basis = right[keep].T  # (u, r), orthonormal columns
 
     def query(points: Array) -> tuple[Array, Array | None]:
         values = phi(points) * root
-        inside = values @ turn
-        return inside, (values - inside @ turn.T) / root
+        inside = values @ basis
+        return inside, (values - inside @ basis.T) / root
 
     return Embedding(
         np.ascontiguousarray(left[:, keep] * lengths[keep]),
-        np.ascontiguousarray(turn / root[:, None]),
+        np.ascontiguousarray(basis / root[:, None]),
         copies,
         query,
     )
@@ -103,7 +106,7 @@ class QuadratureFourier:
     folded
         Nodes come in pairs +omega, -omega whose features repeat each other. True (default) keeps
         one of each pair with doubled weight: the same kernel with half the features and so a
-        smaller width. False is the paper's form, 2 nodes^d features.
+        smaller beta. False is the paper's form, 2 nodes^d features.
 
     Examples
     --------
@@ -159,7 +162,7 @@ class QuadratureFourier:
         if not isinstance(kernel, SquaredExponential):
             raise ValueError(
                 "`kernel` must be SquaredExponential for QuadratureFourier features (Theorem 3 "
-                f"knows no other), but got {kernel!r}."
+                f"covers no other), but got {kernel!r}."
             )
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
@@ -180,15 +183,15 @@ class QuadratureFourier:
                 f"in memory, but got nodes={self.nodes}, d={d}, arms={len(X)}; use Nystrom "
                 "features."
             )
-        omega, weight = half_grid([hermite(self.nodes)] * d)
+        omega, weight = half_grid([gauss_hermite(self.nodes)] * d)
         zero = ~omega.any(axis=1)
         # Of a pair +-omega one is kept; the frequency 0 is its own partner. Its sine is zero: a
         # feature in the paper's count, none when folded.
         pair = np.where(zero, 1.0, 2.0)
-        once = weight * pair if self.folded else weight
+        feature_weight = weight * pair if self.folded else weight
         copies = np.ones_like(pair) if self.folded else pair
         keep = ~zero | (not self.folded)
-        cosine, sine = np.sqrt(once), np.sqrt(once[keep])
+        cosine, sine = np.sqrt(feature_weight), np.sqrt(feature_weight[keep])
         lengthscale = kernel.lengthscale
 
         def phi(points: Array) -> Array:
@@ -196,30 +199,6 @@ class QuadratureFourier:
             return np.concatenate([cosine * np.cos(angle), sine * np.sin(angle[:, keep])], axis=1)
 
         return phi, np.concatenate([copies, copies[keep]])
-
-
-def hermite(nodes: int) -> tuple[Array, Array]:
-    """Return Gauss-Hermite nodes, exactly symmetric, and weights that sum to 1, (nodes,) each."""
-    roots, weights = roots_hermite(nodes)
-    # The difference gives an exact 0 for odd `nodes`, too.
-    return (roots - roots[::-1]) / 2.0, weights / math.sqrt(math.pi)
-
-
-def half_grid(rules: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return one of each pair +-omega of a tensor grid (g, d), and its weights nu(omega) (g,).
-
-    `rules` holds nodes, symmetric around 0, and weights for each of the d dimensions.
-    """
-    roots = [one for one, _ in rules]
-    grid = np.stack([g.ravel() for g in np.meshgrid(*roots, indexing="ij")], axis=1)
-    weight = np.ones(len(grid))
-    for factor in np.meshgrid(*[one for _, one in rules], indexing="ij"):
-        weight *= factor.ravel()
-    leading = np.zeros(len(grid))
-    for axis in range(len(rules)):
-        leading = np.where(leading == 0.0, grid[:, axis], leading)
-    keep = leading >= 0.0
-    return np.ascontiguousarray(grid[keep]), weight[keep]
 
 
 @dataclass(frozen=True)
@@ -284,7 +263,7 @@ class Exact:
     ----------
     tolerance
         Eigenvalues of at most this share of the largest are left out. Fewer directions mean a
-        smaller width; what is left out stays in the variance (choice (ii) of Algorithm 2).
+        smaller beta; what is left out stays in the variance (choice (ii) of Algorithm 2).
 
     Examples
     --------
@@ -319,8 +298,8 @@ class Nystrom:
 
     phi_t(x) = (K_D^(1/2))^+ k_D(x). After round t each past round i puts x_i into the dictionary
     with probability min(q sigma_{t-1}^2(x_i), 1); a point drawn twice enters once. With a small q
-    or a small ridge dictionaries swing: a full one lowers the variances by which the next is
-    drawn, which comes out sparse, and may be empty (then mean 0, variance k(x, x)).
+    or a small ridge the dictionary's size oscillates: a full one lowers the variances by which the
+    next is drawn, which is then sparse, and may be empty (mean 0, variance k(x, x)).
 
     Parameters
     ----------
@@ -334,7 +313,7 @@ class Nystrom:
         its count (the authors' runs); None leaves it to the schedule.
     reduced
         False (the paper): |D| features. True: the r directions of the eigenbasis of K_D, with the
-        same inner products; fewer directions, smaller width.
+        same inner products; fewer directions, smaller beta.
     cutoff
         What counts as zero in the pseudo-inverse: directions in which the kernel matrix of all
         arms has an eigenvalue of at most this share of its largest.
@@ -366,52 +345,6 @@ class Nystrom:
             checks.choice("draws", self.draws, ("rounds", "sites"))
         if not isinstance(self.reduced, bool):
             raise ValueError(f"`reduced` must be True or False, but got reduced={self.reduced!r}.")
-
-
-def nystrom_embedding(
-    nystrom: Nystrom, psi: Array, dictionary: NDArray[np.int64], kernel: Kernel, X: Array
-) -> Embedding:
-    """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
-
-    With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
-    features are the projections F^T psi, turned by E. If the dictionary spans everything
-    psi does, F is square: then the coordinates are psi itself (the very same array), and E F^T
-    are the directions.
-    """
-    if len(dictionary) == 0:
-        return _no_features(len(psi), 0)
-    # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
-    # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
-    lengths, left, right = engine.spanned(psi, dictionary, rounding(nystrom))
-    if len(lengths) == 0:
-        return _no_features(len(psi), len(dictionary))
-    full = len(lengths) == psi.shape[1]
-
-    def query(points: Array) -> tuple[Array, Array | None]:
-        inside = kernel.matrix(points, X[dictionary]) @ (left / lengths)
-        return (inside @ right.T if full else inside), None
-
-    coordinates = psi if full else psi @ right
-    if nystrom.reduced:
-        directions = right.T if full else np.eye(len(lengths))
-    else:
-        directions = left @ right.T if full else left
-    ones = np.ones(len(directions))
-    return Embedding(coordinates, np.ascontiguousarray(directions), ones, query)
-
-
-def rounding(nystrom: Nystrom) -> float:
-    """Return the share of K_D's largest eigenvalue up to which another one counts as zero."""
-    return max(1e-3 * nystrom.cutoff, 1e-15)
-
-
-def _no_features(arms: int, size: int) -> Embedding:
-    """Embed in `size` features that are zero everywhere: an empty dictionary, or one of zeros."""
-
-    def query(points: Array) -> tuple[Array, Array | None]:
-        return np.zeros((len(points), 1)), None
-
-    return Embedding(np.zeros((arms, 1)), np.zeros((size, 1)), np.ones(size), query)
 
 
 def check_features(features: FeatureMap | Nystrom) -> FeatureMap | Nystrom:

@@ -1,4 +1,4 @@
-"""What a policy, as it was set up, can be promised, and why not where it cannot."""
+"""Which theorem covers a policy as it was set up, and which hypotheses are missing."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Guarantee:
     Attributes
     ----------
     statement
-        What is promised, in words; "none" where something is missing.
+        The theorem's statement in words; "none" where a hypothesis is missing.
     missing
-        What stands in the way, one sentence each; empty if the guarantee holds.
+        The hypotheses that fail, one sentence each; empty if the guarantee holds.
     horizon
         Rounds it covers; None for all.
     """
@@ -49,14 +49,14 @@ class Guarantee:
         return self.statement if self.holds else "No guarantee: " + " ".join(self.missing)
 
     def after(self, payoffs: int) -> Guarantee:
-        """Return what is left of the guarantee after so many payoffs."""
+        """Return the guarantee after so many payoffs: none beyond the horizon."""
         if not self.holds or self.horizon is None or payoffs <= self.horizon:
             return self
         return guarantee("", [f"{payoffs} payoffs exceed the horizon of {self.horizon}."])
 
 
 def guarantee(statement: str, missing: list[str], horizon: int | None = None) -> Guarantee:
-    """Return a guarantee, which holds if nothing is missing."""
+    """Return a guarantee, which holds if no hypothesis is missing."""
     return Guarantee("none" if missing else statement, tuple(missing), horizon)
 
 
@@ -84,7 +84,7 @@ def feature_hypotheses(
     X: Array,
     setting: Setting,
 ) -> tuple[str, list[str]]:
-    """Return the theorem that covers ATA-GP-UCB with these features, and what it misses.
+    """Return the theorem that covers ATA-GP-UCB with these features, and its missing hypotheses.
 
     `residual` is the largest part of k(x, x) that the features leave out for good.
     """
@@ -111,8 +111,8 @@ def _quadrature_hypotheses(
     share = _approximation_share(features.error_bound(kernel, X), setting)
     if share > 1e-6:
         missing.append(
-            f"the features' error may move the band by {share:.3g} times norm_bound, which the "
-            "width does not cover."
+            f"the features' error may move the band by {share:.3g} times norm_bound, which beta "
+            "does not cover."
         )
     if X.min() < 0.0 or X.max() > 1.0:
         missing.append("Theorem 3 asks for arms in [0, 1]^d.")
@@ -160,7 +160,7 @@ def _residual_hypotheses(residual: float, setting: Setting, lever: str) -> list[
 
 
 def theorem1_hypotheses(failure_probability: float) -> list[str]:
-    """Check what the last step of Theorem 1's proof uses: 1 + 2 s <= 3 s, s^2 >= ln(1/delta)."""
+    """Check the last step of Theorem 1's proof: 1 + 2 s <= 3 s with s^2 >= ln(1/delta)."""
     if failure_probability > math.exp(-1.0):
         return [
             "the proof of Theorem 1 needs failure_probability <= 1/e, but "
@@ -169,8 +169,8 @@ def theorem1_hypotheses(failure_probability: float) -> list[str]:
     return []
 
 
-def width_hypotheses(multiplier: float) -> list[str]:
-    """Check that the theorem's width is not shrunk."""
+def beta_hypotheses(multiplier: float) -> list[str]:
+    """Check that the theorem's beta is not made smaller."""
     if multiplier < 1.0 and not math.isclose(multiplier, 1.0):
-        return [f"the theorem's width is multiplied by {multiplier:g}."]
+        return [f"the theorem's beta is multiplied by {multiplier:g}."]
     return []

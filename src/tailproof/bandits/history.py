@@ -1,4 +1,4 @@
-"""What was told, in order: raw, append-only, never overwritten."""
+"""The told payoffs in order: raw and append-only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HistoryView:
     Attributes
     ----------
     indices : (t,) int64
-        Which arm.
+        Numbers of the arms.
     payoffs : (t,) float64
         As told, before any truncation.
     points

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from tailproof._util.linalg import pivoted_cholesky
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -39,35 +40,11 @@ def kernel_coordinates(kernel: Kernel, X: Array, tolerance: float = ROUNDING) ->
         values, vectors = eigh(kernel.matrix(X, X))
         columns = vectors * np.sqrt(np.maximum(values, 0.0))
     else:
-        factor = pivoted_cholesky(kernel, X, ROUNDING)
+        factor, _ = pivoted_cholesky(
+            kernel.diagonal(X), lambda i: kernel.matrix(X, X[i : i + 1])[:, 0], ROUNDING
+        )
         values, vectors = eigh(factor.T @ factor)
         columns = factor @ vectors
     keep = values > max(tolerance * values[-1], 0.0)
     keep[-1] = True
     return np.ascontiguousarray(columns[:, keep][:, ::-1])
-
-
-def pivoted_cholesky(kernel: Kernel, X: Array, tolerance: float) -> Array:
-    """Return L (n, r) with L L^T = k(X, X) up to `tolerance` times the largest k(x, x).
-
-    Works column by column on the point with the largest remaining variance, so that k(X, X) is
-    never formed: O(n r) memory, O(n r^2) time.
-    """
-    left = kernel.diagonal(X).astype(np.float64)
-    limit = tolerance * max(float(left.max()), 0.0)
-    columns = np.empty((len(X), 64))
-    rank = 0
-    while rank < len(X):
-        pivot = int(left.argmax())
-        if left[pivot] <= limit and rank > 0:
-            break
-        if rank == columns.shape[1]:
-            columns = np.concatenate([columns, np.empty_like(columns)], axis=1)
-        column = kernel.matrix(X, X[pivot : pivot + 1])[:, 0]
-        column -= columns[:, :rank] @ columns[pivot, :rank]
-        column /= np.sqrt(left[pivot]) if left[pivot] > 0.0 else 1.0
-        columns[:, rank] = column
-        left -= column * column
-        left[pivot] = 0.0
-        rank += 1
-    return np.ascontiguousarray(columns[:, :rank])

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof import storage
-from tailproof._compiled import ridge as engine
+from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.guarantees import Guarantee
 from tailproof.bandits.history import History, HistoryView
-from tailproof.bandits.posterior.ridge import Posterior
+from tailproof.bandits.posterior.base import Posterior
 from tailproof.bandits.schedules import CustomSchedule, Schedule
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
 
-# Scores that differ by less than this share of their scale differ by rounding: the first wins.
+# Scores that differ by less than this share of their scale differ by rounding: the first is taken.
 TIE = 1e-9
 
 
@@ -36,10 +35,10 @@ class Prediction:
     mean, lower, upper : (k,)
         In units of the payoff; lower and upper are mean -+ beta std.
     std : (k,)
-        Posterior standard deviation sigma, in units of k(x, x)^(1/2): it knows where payoffs were
-        told, not how large they were.
+        Posterior standard deviation sigma, in units of k(x, x)^(1/2): it depends on which arms
+        payoffs were told for, not on their values.
     beta
-        The width: beta_{t+1} of the schedule times the width multiplier, in units of the payoff.
+        beta_{t+1} of the schedule times the multiplier, in units of the payoff.
     """
 
     mean: Array
@@ -62,7 +61,7 @@ class Recommendation:
     mean, lower, upper
         Its posterior mean and confidence interval, in units of the payoff.
     payoffs
-        How many payoffs were told for this very arm.
+        Number of payoffs told for this arm.
     """
 
     point: Any
@@ -75,7 +74,7 @@ class Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class PolicyConfig:
-    """What an optimizer was made from: calling `policy` with it again makes the same one."""
+    """The arguments an optimizer was made with; the same arguments and seed make the same one."""
 
     policy: str
     space: Finite
@@ -84,17 +83,25 @@ class PolicyConfig:
 
 
 class ArmOptimizer:
-    """A policy at work: made by `gp_ucb`, `tgp_ucb`, `ata_gp_ucb` or `moma_gp_ucb`.
+    """A running policy, made by `gp_ucb`, `tgp_ucb`, `ata_gp_ucb` or `moma_gp_ucb`.
 
-    `ask` names the next arm, `tell` takes its payoff; payoffs are maximized. Asking again before
-    telling is fine: arms that were asked and not yet told shrink the variance, not the mean.
+    `ask` returns the next arm, `tell` takes its payoff; payoffs are maximized. `ask` may be called
+    again before `tell`: arms that were asked and not yet told reduce the variance, not the mean.
+
+    Attributes
+    ----------
+    config, space
+        The arguments the policy was made with, and the arms among them.
+    posterior, schedule
+        Posterior over the arms and schedule of the policy, for reading only.
 
     Examples
     --------
     >>> import tailproof as tp
     >>> arms = tp.Finite(["ash", "birch", "cedar"])
-    >>> opt = tp.gp_ucb(arms, tp.Precomputed([[1, 0, 0], [0, 1, 0], [0, 0, 1]]), tp.CustomSchedule(2.0))
-    >>> opt.ask(), opt.ask()  # two at once: the second knows of the first
+    >>> kernel = tp.Precomputed([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> opt = tp.gp_ucb(arms, kernel, tp.CustomSchedule(beta=2.0))
+    >>> opt.ask(), opt.ask()  # a batch of two: the second takes the first into account
     ('ash', 'birch')
     >>> opt.tell("birch", [3.0, 4.0]); opt.tell("ash", 1.0); opt.tell("cedar", 0.5)
     >>> opt.recommend().point, opt.recommend().payoffs, len(opt)
@@ -117,11 +124,11 @@ class ArmOptimizer:
         self.space = config.space
         self.config = config
         self._guarantee = guarantee
-        self._posterior = posterior
-        self._schedule = schedule
+        self.posterior = posterior
+        self.schedule = schedule
         self._rng = rng
         self._start = start  # of the random generator, before anything was drawn
-        self._multiplier: float = config.options["width_multiplier"]
+        self._multiplier: float = config.options["beta_multiplier"]
         self._random_first = config.options["schedule"] == "authors"
         self._history = History()
         self._counts = np.zeros(len(self.space), dtype=np.int64)
@@ -131,7 +138,7 @@ class ArmOptimizer:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised after the payoffs told so far, and why not where nothing is."""
+        """The guarantee after the payoffs told so far, or the reasons why there is none."""
         return self._guarantee.after(len(self._history))
 
     def __repr__(self) -> str:
@@ -148,10 +155,10 @@ class ArmOptimizer:
 
     def ask_index(self) -> int:
         """Return the number of the arm to play next: argmax of mean + beta std."""
-        if self._random_first and len(self._history) == 0:
+        if self._random_first and self.posterior.count == 0:
             arm = int(self._rng.integers(len(self.space)))
         else:
-            arm = engine.first_best(self._posterior.mean(), self._variance(), self.beta, TIE)
+            arm = ucb_argmax(self.posterior.mean(), self.pending_variance(), self.beta, TIE)
         self._pending.append(arm)
         return arm
 
@@ -161,11 +168,11 @@ class ArmOptimizer:
         return np.array(self._pending, dtype=np.int64)
 
     def withdraw(self, x: Any) -> None:
-        """Take back one ask of arm `x` whose payoff will never be told."""
+        """Remove one ask of arm `x`, whose payoff will never be told, from the pending ones."""
         arm = self.space.index(x)
         if arm not in self._pending:
             raise ValueError(f"`x` must be an arm that was asked and not told, but got {x!r}.")
-        self._settle(arm)
+        self._remove_pending(arm)
 
     # -- telling
 
@@ -193,18 +200,14 @@ class ArmOptimizer:
     def tell_index(self, index: int | ArrayLike, y: float | ArrayLike) -> None:
         """Tell payoffs by arm number: one number and one payoff, or k and k."""
         if type(index) is int and type(y) is float:
-            # The tight loop: checked without making arrays.
+            # The common case in a loop: checked without making arrays.
             if not 0 <= index < len(self.space):
                 raise _unknown_index(index, len(self.space))
             if not abs(y) <= checks.LARGEST_PAYOFF:
                 checks.payoffs("y", y)
-            if isinstance(self._schedule, CustomSchedule):
-                self._schedule.truncation(len(self._history) + 1, self._posterior.directions)
-            self._posterior.add_one(index, y)
-            self._history.append(index, y)
-            self._counts[index] += 1
-            if self._pending:
-                self._settle(index)
+            self._check_schedule(1)
+            self.posterior.add(index, y)
+            self._record(index, y)
             return
         wrong = f"`index` must be one or a row of integers, but got {index!r}."
         try:
@@ -227,40 +230,43 @@ class ArmOptimizer:
                 f"`y` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
                 f"{len(arms)} arms."
             )
-        self._add(arms.tolist(), payoffs.tolist())
-
-    def _add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
-        """Take in payoffs that were checked."""
-        schedule, told = self._schedule, len(self._history)
-        if isinstance(schedule, CustomSchedule):
-            # Functions of one's own may fail: all levels are asked before anything changes.
-            for i in range(len(arms)):
-                schedule.truncation(told + 1 + i, self._posterior.directions)
+        self._check_schedule(len(arms))
+        told = list(zip(arms.tolist(), payoffs.tolist(), strict=True))
+        before = self.posterior.count
         try:
-            self._posterior.add(arms, payoffs)
+            for arm, payoff in told:
+                self.posterior.add(arm, payoff)
         finally:
-            # Stopped half-way (Ctrl-C, say), what was taken in has been told, the rest has not.
-            for arm, payoff in islice(
-                zip(arms, payoffs, strict=True), self._posterior.count - told
-            ):
-                self._history.append(arm, payoff)
-                self._counts[arm] += 1
-                self._settle(arm)
+            # If it was interrupted, exactly the payoffs that were added count as told.
+            for arm, payoff in told[: self.posterior.count - before]:
+                self._record(arm, payoff)
 
-    def _settle(self, arm: int) -> None:
+    def _check_schedule(self, payoffs: int) -> None:
+        """Evaluate a custom schedule for the next payoffs: if it fails, nothing has changed yet."""
+        if isinstance(self.schedule, CustomSchedule):
+            for t in range(self.posterior.count + 1, self.posterior.count + 1 + payoffs):
+                self.schedule.truncation(t, self.posterior.directions)
+
+    def _record(self, arm: int, payoff: float) -> None:
+        """Write down a payoff that the posterior has added."""
+        self._history.append(arm, payoff)
+        self._counts[arm] += 1
+        self._remove_pending(arm)
+
+    def _remove_pending(self, arm: int) -> None:
         if self._pending:
             if arm in self._pending:
                 self._pending.remove(arm)
             self._pending_columns = []
             self._pending_variance = None
 
-    # -- answering
+    # -- predicting
 
     @property
     def beta(self) -> float:
-        """The width the next ask uses, beta_{t+1}, with the multiplier."""
-        t, posterior = len(self._history), self._posterior
-        return self._multiplier * self._schedule.width(t, posterior.directions, posterior.log_det)
+        """beta_{t+1}, the factor of the standard deviation in the next ask, with the multiplier."""
+        p = self.posterior
+        return self._multiplier * self.schedule.beta(p.count, p.directions, p.log_det)
 
     def predict(self, points: ArrayLike | None = None) -> Prediction:
         """Predict mean payoffs with a confidence band.
@@ -272,9 +278,9 @@ class ArmOptimizer:
         """
         beta = self.beta
         if points is None:
-            mean, variance = self._posterior.mean().copy(), self._posterior.variance()
+            mean, variance = self.posterior.mean().copy(), self.posterior.variance()
         else:
-            mean, variance = self._posterior.query(self.space.query_inputs(points))
+            mean, variance = self.posterior.query(self.space.query_inputs(points))
         std = np.sqrt(variance)
         return Prediction(mean, std, mean - beta * std, mean + beta * std, beta)
 
@@ -284,8 +290,8 @@ class ArmOptimizer:
         Parameters
         ----------
         among
-            "played" arms, or "all". The prior mean is zero: among all arms, one never played looks
-            best where all payoffs are negative.
+            "played" arms, or "all". The prior mean is zero: where all payoffs are negative, the
+            best of all arms is one that was never played.
         """
         checks.choice("among", among, ("all", "played"))
         if len(self._history) == 0:
@@ -321,7 +327,11 @@ class ArmOptimizer:
 
         storage.save(path, state.FORMAT, *state.to_state(self))
 
-    def _restore(
+    def random_states(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Return the random generator's state from before the first draw, and its present one."""
+        return self._start, self._rng.bit_generator.state
+
+    def restore(
         self,
         indices: NDArray[np.int64],
         payoffs: Array,
@@ -329,7 +339,7 @@ class ArmOptimizer:
         pending: list[int],
         random: Mapping[str, Any],
     ) -> None:
-        """Take up where a saved optimizer of the same config stopped."""
+        """Continue a saved optimizer of the same config, of which nothing has been told here."""
         payoffs = checks.payoffs("payoffs", payoffs)
         if indices.dtype != np.int64 or indices.shape != payoffs.shape:
             raise ValueError("`indices` must be integers, one a payoff, but are not.")
@@ -337,19 +347,19 @@ class ArmOptimizer:
             checks.index("index", arm, len(self.space))
         self._history.extend(indices, payoffs)
         self._counts = np.bincount(indices, minlength=len(self.space))
-        self._posterior.restore(posterior, indices, payoffs)
+        self.posterior.restore(posterior, indices, payoffs)
         self._pending = list(pending)
         self._rng.bit_generator.state = random
 
-    def _variance(self) -> Array:
-        """Variance as if every pending arm had been told: it does not depend on the payoffs."""
+    def pending_variance(self) -> Array:
+        """Variance of the arms, (n,), as if the pending arms had been told; not to be written to."""
         if not self._pending:
-            return self._posterior.variance()
+            return self.posterior.variance()
         if self._pending_variance is None:
-            self._pending_variance = self._posterior.variance().copy()
+            self._pending_variance = self.posterior.variance().copy()
         ridge = float(self.config.options["ridge"])
         for arm in self._pending[len(self._pending_columns) :]:
-            column = self._posterior.covariance(arm)
+            column = self.posterior.covariance(arm)
             for earlier in self._pending_columns:
                 column = column - earlier * earlier[arm]
             # The column's own entry, not the variance, so that the step stays a projection.

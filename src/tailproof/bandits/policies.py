@@ -9,9 +9,9 @@ from tailproof.bandits.arms import Finite
 from tailproof.bandits.assembly import (
     Seed,
     common_options,
-    direction_policy,
-    known_options,
+    feature_policy,
     ridge_policy,
+    theory_options,
 )
 from tailproof.bandits.features import FeatureMap, Nystrom, check_features
 from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
@@ -25,28 +25,29 @@ def gp_ucb(
     schedule: Schedule,
     *,
     ridge: float = 1.0,
-    width_multiplier: float = 1.0,
+    beta_multiplier: float = 1.0,
     seed: Seed = None,
 ) -> ArmOptimizer:
-    """GP-UCB: no truncation at all. Right for light tails, and believes its outliers under heavy.
+    """GP-UCB, without truncation: for light tails; under heavy tails outliers dominate its mean.
 
     Parameters
     ----------
     space, kernel
-        The arms, and how alike their mean payoffs are.
+        The arms, and the covariance of their mean payoffs.
     schedule
-        `SubGaussian(...)` for the width of the sub-Gaussian theory, `CustomSchedule(widths)` for your own.
+        `SubGaussian(...)` for the beta of the sub-Gaussian theory, or `CustomSchedule(beta)`.
     ridge
         lambda > 0, the noise variance the model assumes, in units of payoff^2 / k(x, x).
-    width_multiplier
-        Factor on the schedule's width; recorded with the optimizer.
+    beta_multiplier
+        Factor on the schedule's beta.
     seed
         An int, a SeedSequence or a Generator.
 
     Examples
     --------
     >>> import tailproof as tp
-    >>> opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.SquaredExponential(0.5), tp.CustomSchedule(2.0), seed=0)
+    >>> opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.SquaredExponential(0.5),
+    ...                 tp.CustomSchedule(beta=2.0), seed=0)
     >>> opt.tell([0.0], [1.0, 1.2]); opt.tell([1.0], 3.0)
     >>> opt.recommend().point
     array([1.])
@@ -56,7 +57,7 @@ def gp_ucb(
         raise ValueError(
             f"`schedule` must not truncate in gp_ucb, but got {schedule!r}; use tgp_ucb."
         )
-    options = common_options(space, kernel, ridge, width_multiplier) | {"schedule": schedule}
+    options = common_options(space, kernel, ridge, beta_multiplier) | {"schedule": schedule}
     return ridge_policy(PolicyConfig("gp_ucb", space, kernel, options), seed)
 
 
@@ -70,7 +71,7 @@ def tgp_ucb(
     failure_probability: float = 0.1,
     ridge: float = 1.0,
     schedule: str | Schedule = "theory",
-    width_multiplier: float = 1.0,
+    beta_multiplier: float = 1.0,
     seed: Seed = None,
 ) -> ArmOptimizer:
     """TGP-UCB (Algorithm 1): each payoff is set to zero, once, if it exceeds its b_t.
@@ -78,7 +79,7 @@ def tgp_ucb(
     Parameters
     ----------
     space, kernel
-        The arms, and how alike their mean payoffs are.
+        The arms, and the covariance of their mean payoffs.
     moment
         `MomentBound(alpha, v)`: E|y|^(1+alpha) <= v.
     norm_bound
@@ -90,10 +91,10 @@ def tgp_ucb(
     ridge
         lambda > 0.
     schedule
-        "theory" (Theorem 1), "authors", or a schedule such as `CustomSchedule(widths, levels)`, for which
-        moment and norm_bound are not needed.
-    width_multiplier
-        Factor on the schedule's width; recorded with the optimizer.
+        "theory" (Theorem 1), "authors", or a schedule such as `CustomSchedule(beta, truncation)`,
+        for which moment and norm_bound are not needed.
+    beta_multiplier
+        Factor on the schedule's beta.
     seed
         An int, a SeedSequence or a Generator.
 
@@ -106,8 +107,8 @@ def tgp_ucb(
     >>> float(opt.recommend().mean)
     0.0
     """
-    options = common_options(space, kernel, ridge, width_multiplier)
-    options |= known_options(moment, norm_bound, horizon, failure_probability)
+    options = common_options(space, kernel, ridge, beta_multiplier)
+    options |= theory_options(moment, norm_bound, horizon, failure_probability)
     options["schedule"] = check_schedule(schedule, ("theory", "authors"))
     return ridge_policy(PolicyConfig("tgp_ucb", space, kernel, options), seed)
 
@@ -124,7 +125,7 @@ def ata_gp_ucb(
     ridge: float = 1.0,
     schedule: str | Schedule = "theory",
     variance: str | None = None,
-    width_multiplier: float = 1.0,
+    beta_multiplier: float = 1.0,
     seed: Seed = None,
 ) -> ArmOptimizer:
     """ATA-GP-UCB (Algorithm 2): truncation in every feature direction, all history, every round.
@@ -132,7 +133,7 @@ def ata_gp_ucb(
     Parameters
     ----------
     space, kernel
-        The arms, and how alike their mean payoffs are.
+        The arms, and the covariance of their mean payoffs.
     features
         `QuadratureFourier(nodes)`, `Nystrom(accuracy)`, `Exact()` or `RandomFourier(frequencies)`.
     moment
@@ -147,12 +148,12 @@ def ata_gp_ucb(
         lambda > 0.
     schedule
         "theory" (Theorem 3 for quadrature features, Theorem 4 for Nystrom and, with accuracy 0
-        and m the rank, for exact ones), "authors", or a schedule such as `CustomSchedule(widths, levels)`,
-        for which moment and norm_bound are not needed.
+        and m the rank, for exact ones), "authors", or a schedule such as
+        `CustomSchedule(beta, truncation)`, for which moment and norm_bound are not needed.
     variance
         "i" or "ii" of Algorithm 2; None takes the paper's: (i) for Fourier features, else (ii).
-    width_multiplier
-        Factor on the schedule's width; recorded with the optimizer.
+    beta_multiplier
+        Factor on the schedule's beta.
     seed
         An int, a SeedSequence or a Generator.
 
@@ -170,13 +171,13 @@ def ata_gp_ucb(
     >>> opt.predict(arms).mean.shape
     (100,)
     """
-    options = common_options(space, kernel, ridge, width_multiplier)
-    options |= known_options(moment, norm_bound, horizon, failure_probability) | {
+    options = common_options(space, kernel, ridge, beta_multiplier)
+    options |= theory_options(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
         "schedule": check_schedule(schedule, ("theory", "authors")),
         "variance": variance,
     }
-    return direction_policy(PolicyConfig("ata_gp_ucb", space, kernel, options), seed)
+    return feature_policy(PolicyConfig("ata_gp_ucb", space, kernel, options), seed)
 
 
 def moma_gp_ucb(
@@ -191,23 +192,23 @@ def moma_gp_ucb(
     ridge: float = 1.0,
     schedule: str | Schedule = "heuristic",
     variance: str | None = None,
-    groups: int | None = None,
-    width_multiplier: float = 1.0,
+    blocks: int | None = None,
+    beta_multiplier: float = 1.0,
     seed: Seed = None,
 ) -> ArmOptimizer:
     """Median of means in every feature direction: the paper's closing suggestion, a heuristic.
 
-    As `ata_gp_ucb`, but r_i is a median over groups of rounds instead of a truncated sum, so that
-    no payoff is ever discarded and no level b_t is needed.
+    As `ata_gp_ucb`, but r_i is a median over blocks of rounds instead of a truncated sum, so that
+    no payoff is ever discarded and no threshold b_t is needed.
 
     Parameters
     ----------
     schedule
-        "heuristic": the width of ATA-GP-UCB's theorem for the same features, which nobody has
-        proved for this estimator; "authors": likewise their width; or a schedule of one's own.
-    groups
-        Most groups used, rounded up to a power of two; None for 8 ln(T / delta). Few payoffs a
-        direction mean fewer groups: below 4 the plain sum is all there is.
+        "heuristic": the beta of ATA-GP-UCB's theorem for the same features, which is not proved
+        for this estimator; "authors": likewise their beta; or a `CustomSchedule`.
+    blocks
+        Largest number of blocks, rounded up to a power of two; None for 8 ln(T / delta). With few
+        payoffs a direction fewer are used: below 4 payoffs one block, which is the plain sum.
 
     The other parameters are those of `ata_gp_ucb`.
 
@@ -220,11 +221,11 @@ def moma_gp_ucb(
     >>> opt.recommend().point
     array([1.])
     """
-    options = common_options(space, kernel, ridge, width_multiplier)
-    options |= known_options(moment, norm_bound, horizon, failure_probability) | {
+    options = common_options(space, kernel, ridge, beta_multiplier)
+    options |= theory_options(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
         "schedule": check_schedule(schedule, ("heuristic", "authors")),
         "variance": variance,
-        "groups": None if groups is None else checks.integer("groups", groups, low=1),
+        "blocks": None if blocks is None else checks.integer("blocks", blocks, low=1),
     }
-    return direction_policy(PolicyConfig("moma_gp_ucb", space, kernel, options), seed)
+    return feature_policy(PolicyConfig("moma_gp_ucb", space, kernel, options), seed)

@@ -1,13 +1,13 @@
-"""Truncation levels b_t and confidence widths beta_t: the theorems', the authors', one's own.
+"""Truncation thresholds b_t and band factors beta_t: the theorems', the authors' and custom ones.
 
 Notation: t payoffs told so far, m directions (features) in use, T horizon, delta failure
-probability, E|y|^(1+alpha) <= v, |f| <= B in the RKHS norm, lambda ridge. A schedule answers
+probability, E|y|^(1+alpha) <= v, |f| <= B in the RKHS norm, lambda ridge. A schedule computes
 
-    truncation(t, m)          b_t, applied when payoff number t has been told
-    width(t, m, log_det)      beta_{t+1}: the band after t payoffs is mean +- beta_{t+1} std,
-                              log_det = ln |I + K_t / lambda|
+    truncation(t, m)         b_t, applied when payoff number t has been told
+    beta(t, m, log_det)      beta_{t+1}: the band after t payoffs is mean +- beta_{t+1} std,
+                             log_det = ln |I + K_t / lambda|
 
-Widths are factors of the posterior standard deviation sigma as the paper defines it.
+beta is a factor of the posterior standard deviation sigma as the paper defines it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tailproof._util import checks
 
 @runtime_checkable
 class Schedule(Protocol):
-    """What a policy asks of a schedule, once a round."""
+    """The thresholds and band factors of a policy, computed once a round."""
 
     def truncation(self, t: int, m: int) -> float:
         """Return b_t."""
         ...
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
         ...
 
@@ -72,7 +72,7 @@ class MomentBound:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the theorems take as known."""
+    """The constants that the theorems assume to be given."""
 
     moment: MomentBound
     norm_bound: float
@@ -89,7 +89,7 @@ class Setting:
 
 
 def _payoff_truncation(moment: MomentBound, t: int) -> float:
-    """v^(1/(1+a)) t^(1/(2(1+a))), the level of payoff number t in TGP-UCB."""
+    """v^(1/(1+a)) t^(1/(2(1+a))), the threshold of payoff number t in TGP-UCB."""
     return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
 
 
@@ -107,7 +107,7 @@ class Theorem1:
         """Return b_t."""
         return _payoff_truncation(self.setting.moment, t)
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
         s = self.setting
         root = math.sqrt(log_det + 2.0 * math.log(1.0 / s.failure_probability))
@@ -147,7 +147,7 @@ class Theorem3:
         """Return b_t."""
         return _direction_truncation(self.setting.moment, t, self._log(m))
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
         s = self.setting
         noise = _direction_noise(s.moment, t, m, self._log(m))
@@ -174,7 +174,7 @@ class Theorem4:
         """Return b_t."""
         return _direction_truncation(self.setting.moment, t, self._log(m))
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
         s = self.setting
         bias = s.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
@@ -202,7 +202,7 @@ class AuthorsTGP:
         """Return b_t."""
         return _payoff_truncation(self.setting.moment, t)
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}, from the formula at t + 1."""
         s = self.setting
         noise = self.truncation(t + 1, m) * math.sqrt(math.log(t + 1))
@@ -231,7 +231,7 @@ class AuthorsATA:
         """Return b_t."""
         return _direction_truncation(self.setting.moment, t, self._log(m))
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
         s = self.setting
         step = t if self.dictionary else t + 1
@@ -253,7 +253,7 @@ class SubGaussian:
     Examples
     --------
     >>> schedule = SubGaussian(noise_bound=1.0, norm_bound=2.0, ridge=1.0, failure_probability=1.0)
-    >>> schedule.width(t=9, m=0, log_det=4.0)
+    >>> schedule.beta(t=9, m=0, log_det=4.0)
     4.0
     """
 
@@ -272,22 +272,22 @@ class SubGaussian:
         """Return infinity: nothing is truncated."""
         return math.inf
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
         root = math.sqrt(log_det + 2.0 * math.log(1.0 / self.failure_probability))
         return self.norm_bound + self.noise_bound / math.sqrt(self.ridge) * root
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False)
 class CustomSchedule:
-    """One's own levels and widths, each a number or a function of the round: no guarantee.
+    """A custom beta and truncation, each a number or a function of the round: no guarantee.
 
     Parameters
     ----------
-    widths
-        beta_t, the width with which round t = 1, 2, .. chooses.
-    levels
-        b_t, the truncation level after t payoffs; infinity (default) truncates nothing.
+    beta
+        beta_t, the factor of the standard deviation with which round t = 1, 2, .. chooses.
+    truncation
+        b_t, the threshold after t payoffs; infinity (default) truncates nothing.
 
     An optimizer whose schedule holds functions cannot be saved: state files are data, never code.
 
@@ -296,29 +296,39 @@ class CustomSchedule:
     Panel (f) of the paper's figure: beta_t = ln t, payoffs above t^(1/4) set to zero.
 
     >>> import math
-    >>> panel_f = CustomSchedule(widths=math.log, levels=lambda t: t**0.25)
-    >>> panel_f.truncation(16, m=0), CustomSchedule(2.0).width(7, m=0, log_det=0.0)
+    >>> panel_f = CustomSchedule(beta=math.log, truncation=lambda t: t**0.25)
+    >>> panel_f.truncation(16, m=0), CustomSchedule(2.0).beta(7, m=0, log_det=0.0)
     (2.0, 2.0)
     """
 
-    widths: float | Callable[[int], float]
-    levels: float | Callable[[int], float] = math.inf
+    # The arguments' own names are those of the two methods.
+    _beta: float | Callable[[int], float]
+    _truncation: float | Callable[[int], float]
 
-    def __post_init__(self) -> None:
-        if not callable(self.widths):
-            _non_negative("widths", self.widths)
-        if not callable(self.levels) and self.levels != math.inf:
-            _non_negative("levels", self.levels)
+    def __init__(
+        self,
+        beta: float | Callable[[int], float],
+        truncation: float | Callable[[int], float] = math.inf,
+    ) -> None:
+        if not callable(beta):
+            _non_negative("beta", beta)
+        if not callable(truncation) and truncation != math.inf:
+            _non_negative("truncation", truncation)
+        object.__setattr__(self, "_beta", beta)
+        object.__setattr__(self, "_truncation", truncation)
+
+    def __repr__(self) -> str:
+        return f"CustomSchedule(beta={self._beta!r}, truncation={self._truncation!r})"
 
     def truncation(self, t: int, m: int) -> float:
         """Return b_t."""
-        level = self.levels(t) if callable(self.levels) else self.levels
-        return level if level == math.inf else _non_negative(f"levels({t})", level)
+        threshold = self._truncation(t) if callable(self._truncation) else self._truncation
+        return threshold if threshold == math.inf else _non_negative(f"truncation({t})", threshold)
 
-    def width(self, t: int, m: int, log_det: float) -> float:
+    def beta(self, t: int, m: int, log_det: float) -> float:
         """Return beta_{t+1}."""
-        width = self.widths(t + 1) if callable(self.widths) else self.widths
-        return _non_negative(f"widths({t + 1})", width)
+        beta = self._beta(t + 1) if callable(self._beta) else self._beta
+        return _non_negative(f"beta({t + 1})", beta)
 
 
 def _non_negative(name: str, value: Any) -> float:

@@ -61,6 +61,7 @@ def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays that describe an optimizer."""
     config = optimizer.config
     arrays: Arrays = {}
+    start, present = optimizer.random_states()
     header = {
         "policy": config.policy,
         "kernel": encode("kernel", config.kernel, arrays, _TYPES),
@@ -68,15 +69,15 @@ def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
             name: encode(name, value, arrays, _TYPES) for name, value in config.options.items()
         },
         "labeled": config.space.labels is not None,
-        "start": _encode_random(optimizer._start),
-        "random": _encode_random(optimizer._rng.bit_generator.state),
+        "start": _encode_random(start),
+        "random": _encode_random(present),
         "pending": optimizer.pending.tolist(),
     }
     labels = config.space.labels
     arrays["arms"] = config.space.inputs if labels is None else np.array(labels)
     history = optimizer.history
     arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
-    for name, array in optimizer._posterior.state().items():
+    for name, array in optimizer.posterior.state().items():
         arrays[_POSTERIOR + name] = array
     return header, arrays
 
@@ -86,14 +87,14 @@ def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
     arms = arrays["arms"]
     space = Finite(arms.tolist() if header["labeled"] else arms)
     if (space.labels is not None) != header["labeled"]:
-        raise ValueError("its arms are not what its text says.")
+        raise ValueError("its arms do not agree with its header.")
     optimizer = _POLICIES[header["policy"]](
         space=space,
         kernel=decode(header["kernel"], arrays, _TYPES),
         seed=_generator(header["start"]),
         **{name: decode(value, arrays, _TYPES) for name, value in header["options"].items()},
     )
-    optimizer._restore(
+    optimizer.restore(
         arrays["history.indices"],
         arrays["history.payoffs"],
         {

@@ -213,7 +213,7 @@ def greedy_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int) -> Gr
     nothing = np.zeros(len(X))
     chosen, log_dets = np.empty(count, dtype=np.int64), np.empty(count)
     for t in range(count):
-        arm = engine.first_best(nothing, posterior.variance(), 1.0, TIE)
-        posterior.add((arm,), (0.0,))
+        arm = engine.ucb_argmax(nothing, posterior.variance(), 1.0, TIE)
+        posterior.add(arm, 0.0)
         chosen[t], log_dets[t] = arm, posterior.log_det
     return GreedyGain(chosen, 0.5 * log_dets)

@@ -67,7 +67,7 @@ def largest_widths(
     log_det = 2.0 * at_each_round("gain", gain, t)
     m = at_each_round("directions", directions, t)
     widths = [
-        schedule.width(int(s) - 1, math.floor(one), float(log))
+        schedule.beta(int(s) - 1, math.floor(one), float(log))
         for s, one, log in zip(t.flat, m.flat, log_det.flat, strict=True)
     ]
     return np.array(widths, dtype=np.float64).reshape(t.shape)

@@ -1,112 +1,39 @@
-"""Posterior mean and variance over the arms, from payoffs to numbers a policy can compare.
-
-`RidgePosterior` here is kernel ridge regression (GP-UCB, Algorithm 1); `direction_posterior` has
-the two that work in feature directions (Algorithms 2 and 3). All keep variances divided by the
-ridge ("leverages") and a state that one payoff changes by rank one; every REFRESH payoffs that
-state is made anew from the counts, so that rounding cannot pile up.
-"""
+"""Exact kernel ridge regression over the arms: GP-UCB, and Algorithm 1 (TGP-UCB)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof._compiled import ridge as engine
+from tailproof._compiled import ridge as compiled
 from tailproof.bandits.low_rank import DENSE_POINTS, kernel_coordinates
+from tailproof.bandits.posterior.base import REFRESH, eigh_above, saved_array
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
-REFRESH = 512
-
-
-class Posterior(Protocol):
-    """What the optimizer asks of a posterior."""
-
-    @property
-    def directions(self) -> int:
-        """Number of features in use (0 for kernel ridge regression)."""
-        ...
-
-    @property
-    def log_det(self) -> float:
-        """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
-        ...
-
-    @property
-    def count(self) -> int:
-        """Number of payoffs taken in."""
-        ...
-
-    def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
-        """Take in payoffs in order; if it stops half-way, `count` tells how many were."""
-        ...
-
-    def add_one(self, arm: int, payoff: float) -> None:
-        """Take in one payoff."""
-        ...
-
-    def mean(self) -> Array:
-        """Posterior mean of the arms, (n,); not to be written to."""
-        ...
-
-    def variance(self) -> Array:
-        """Posterior variance of the arms, (n,), not negative; not to be written to."""
-        ...
-
-    def covariance(self, arm: int) -> Array:
-        """Posterior covariance of the arms with one arm, (n,)."""
-        ...
-
-    def query(self, points: Array) -> tuple[Array, Array]:
-        """Mean and variance at points (k, d) that need not be arms."""
-        ...
-
-    def state(self) -> dict[str, Array]:
-        """Arrays that, given the history, continue bit for bit."""
-        ...
-
-    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Take back what `state` gave, with the history (t,) that led to it."""
-        ...
-
-
-def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors of matrix + ridge I, the values at least the ridge.
-
-    A kernel matrix has no negative eigenvalue but by rounding, which a small ridge would not
-    make up for.
-    """
-    values, vectors = np.linalg.eigh(matrix)
-    return np.maximum(values, 0.0) + ridge, vectors
-
-
-def taken(state: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
-    """Return a copy of one array of a saved state, which must be of this shape and finite."""
-    array = state[name]
-    if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(f"`{name}` must be finite float64 of shape {shape}, but is not.")
-    return array.copy()
 
 
 class RidgePosterior:
-    """Exact kernel ridge regression on payoffs truncated once (Algorithm 1, slip 1 corrected).
+    """Exact kernel ridge regression on payoffs truncated once (Algorithm 1).
 
     mean     = k_t(x)^T (K_t + ridge I)^(-1) Y
     variance = k(x, x) - k_t(x)^T (K_t + ridge I)^(-1) k_t(x)
 
-    With few arms, or a kernel matrix of full rank, the covariance of the arms is kept; with many
-    arms under a smooth kernel its r coordinates are.
+    (Algorithm 1 prints the subtracted term of the variance alone; section 3 has the whole.)
+
+    With few arms, or a kernel matrix of full rank, the state is the (n, n) covariance of the arms;
+    with many arms under a smooth kernel it is the (r, r) inverse in their kernel coordinates.
     """
 
     directions = 0
 
-    def __init__(self, kernel: Kernel, X: Array, ridge: float, level: Callable[[int], float]):
-        self._kernel, self._X, self._ridge, self._level = kernel, X, ridge, level
+    def __init__(
+        self, kernel: Kernel, X: Array, ridge: float, truncation: Callable[[int], float]
+    ) -> None:
+        self._kernel, self._X, self._ridge, self._truncation = kernel, X, ridge, truncation
         n = len(X)
-        self._prior = kernel.diagonal(X).astype(np.float64)
         self._coordinates = kernel_coordinates(kernel, X)
         r = self._coordinates.shape[1]
         self._dense = n <= DENSE_POINTS and n * n <= n * r + 2 * r * r
@@ -115,7 +42,7 @@ class RidgePosterior:
         self._mean = np.zeros(n)
         self._count = 0
         self._counts = np.zeros(n)
-        self._sums = np.zeros(n)  # of the payoffs as truncated
+        self._sums = np.zeros(n)  # of the truncated payoffs
         self._no_residual = np.zeros(n)
         self._core: Array  # covariance of the arms, or inverse in their coordinates
         self._leverage: Array
@@ -123,26 +50,21 @@ class RidgePosterior:
 
     @property
     def count(self) -> int:
-        """Number of payoffs taken in."""
+        """Number of payoffs added."""
         return self._count
 
-    def add(self, arms: Sequence[int], payoffs: Sequence[float]) -> None:
-        """Take in payoffs in order, each set to zero if |y_t| > b_t (Alg. 1)."""
-        for arm, payoff in zip(arms, payoffs, strict=True):
-            self.add_one(arm, payoff)
-
-    def add_one(self, arm: int, payoff: float) -> None:
-        """Take in one payoff, set to zero if |y_t| > b_t (Alg. 1)."""
-        kept = payoff if abs(payoff) <= self._level(self._count + 1) else 0.0
+    def add(self, arm: int, payoff: float) -> None:
+        """Add one payoff, set to zero if |y_t| > b_t (Alg. 1)."""
+        kept = payoff if abs(payoff) <= self._truncation(self._count + 1) else 0.0
         self._count += 1
         self._counts[arm] += 1.0
         self._sums[arm] += kept
         if self._dense:
-            self.log_det += engine.add_to_covariance(
+            self.log_det += compiled.add_to_covariance(
                 self._core, self._mean, self._leverage, arm, kept
             )
         else:
-            self.log_det += engine.add_to_span(
+            self.log_det += compiled.add_to_span(
                 self._core, self._coordinates, self._mean, self._leverage, arm, kept
             )
         if self._count % REFRESH == 0:
@@ -154,7 +76,7 @@ class RidgePosterior:
 
     def variance(self) -> Array:
         """Posterior variance of the arms."""
-        result: Array = engine.variances(self._leverage, self._ridge, self._no_residual)
+        result: Array = compiled.variances(self._leverage, self._ridge, self._no_residual)
         return result
 
     def covariance(self, arm: int) -> Array:
@@ -179,7 +101,7 @@ class RidgePosterior:
         return mean, np.maximum(variance, 0.0)
 
     def state(self) -> dict[str, Array]:
-        """Arrays that continue bit for bit."""
+        """Arrays from which `restore` continues bit for bit."""
         return {
             "core": self._core,
             "mean": self._mean,
@@ -189,21 +111,20 @@ class RidgePosterior:
         }
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Take back what `state` gave."""
+        """Set what `state` returned."""
         self._count = len(arms)
         self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
-        self._core = taken(state, "core", self._core.shape)
-        self._mean = taken(state, "mean", self._mean.shape)
-        self._leverage = taken(state, "leverage", self._leverage.shape)
-        self._sums = taken(state, "sums", self._sums.shape)
-        self.log_det = float(taken(state, "log_det", ()))
+        self._core = saved_array(state, "core", self._core.shape)
+        self._mean = saved_array(state, "mean", self._mean.shape)
+        self._leverage = saved_array(state, "leverage", self._leverage.shape)
+        self._sums = saved_array(state, "sums", self._sums.shape)
+        self.log_det = float(saved_array(state, "log_det", ()))
 
     def _refresh(self) -> None:
-        """Make the state anew from counts and sums."""
+        """Recompute the state from counts and sums."""
         if self._dense:
             root = np.sqrt(self._counts)
-            inner = self._gram * np.outer(root, root)
-            values, vectors = eigh_above(inner, self._ridge)
+            values, vectors = eigh_above(self._gram * np.outer(root, root), self._ridge)
             half = (vectors.T @ (self._gram * root[:, None])) / np.sqrt(values)[:, None]
             self.log_det = float(np.log(values / self._ridge).sum())
             self._core = (self._gram - half.T @ half) / self._ridge
@@ -214,6 +135,6 @@ class RidgePosterior:
         values, vectors = eigh_above((a.T * self._counts) @ a, self._ridge)
         self.log_det = float(np.log(values / self._ridge).sum())
         self._core = (vectors / values) @ vectors.T
-        turned = a @ self._core
-        self._leverage = np.einsum("ij,ij->i", turned, a)
-        self._mean = turned @ (a.T @ self._sums)
+        weighted = a @ self._core
+        self._leverage = np.einsum("ij,ij->i", weighted, a)
+        self._mean = weighted @ (a.T @ self._sums)

@@ -23,7 +23,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.bandits.features import half_grid, hermite
+from tailproof._util.quadrature import gauss_hermite, half_grid
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -118,7 +118,7 @@ def _nodes_of_column(a: float) -> int:
 @functools.lru_cache(maxsize=256)
 def _rule(nodes: int) -> tuple[Array, Array]:
     """Return the inner nodes of one column and their weights; the outer ones weigh too little."""
-    roots, weights = hermite(nodes)
+    roots, weights = gauss_hermite(nodes)
     outwards = np.abs(roots)
     outer = np.array([weights[outwards >= one].sum() for one in outwards])
     keep = outer > _OUTER

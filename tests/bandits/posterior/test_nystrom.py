@@ -1,4 +1,4 @@
-"""The paper's lemmas, as properties of the engine on random instances."""
+"""Nystrom embeddings, and the paper's lemmas on dictionaries as properties of random instances."""
 
 import math
 
@@ -10,78 +10,89 @@ from scipy.stats import chi2_contingency
 
 import literal
 import tailproof as tp
+from policy_setups import (
+    feature_matrix,
+    kernel_error,
+    properties,
+    random_arms,
+    ridges,
+    seeds,
+)
 from tailproof.bandits.estimators import TruncateDirections
-from tailproof.bandits.features import nystrom_embedding
 from tailproof.bandits.low_rank import kernel_coordinates
-from tailproof.bandits.posterior.features import DirectionPosterior, PosteriorInputs
+from tailproof.bandits.posterior.base import PosteriorInputs
+from tailproof.bandits.posterior.features import FeaturePosterior
+from tailproof.bandits.posterior.nystrom import Sampling, nystrom_embedding
 
-seeds = st.integers(0, 2**32 - 1)
-ridges = st.floats(0.1, 10)
-properties = settings(max_examples=30, deadline=None, derandomize=True)
-
-
-def random_arms(rng):
-    return rng.uniform(size=(int(rng.integers(2, 25)), int(rng.integers(1, 4))))
+LINE = np.linspace(0.0, 1.0, 60)[:, None]
 
 
-@properties
-@given(seed=seeds, ridge=ridges)
-def test_sum_of_predictive_variances_is_bounded_by_the_information_gain(seed, ridge):
-    """Predictive variances: sum_s sigma_{s-1}^2(x_s) <= (1 + lambda) ln|I + K_t / lambda|."""
-    rng = np.random.default_rng(seed)
-    arms = random_arms(rng)
-    opt = tp.gp_ucb(
-        tp.Finite(arms), tp.SquaredExponential(0.3), tp.CustomSchedule(3.0), ridge=ridge
+# ---- embeddings ----------------------------------------------------------------------------------
+
+
+def nystrom(kernel, X, dictionary, **options):
+    psi = kernel_coordinates(kernel, X)
+    return nystrom_embedding(
+        tp.Nystrom(**options), psi, np.array(dictionary, dtype=np.int64), kernel, X
     )
-    total = 0.0
-    for _ in range(60):
-        arm = opt.ask_index() if rng.random() < 0.5 else int(rng.integers(len(arms)))
-        total += opt.predict().std[arm] ** 2
-        opt.tell_index(arm, float(rng.normal()))
-        log_det = opt._posterior.log_det
-        assert total <= (1 + ridge) * log_det * (1 + 1e-9)
-    played = opt.history.points
-    gram = tp.SquaredExponential(0.3).matrix(played, played)
-    assert log_det == pytest.approx(np.linalg.slogdet(np.eye(60) + gram / ridge)[1], rel=1e-9)
 
 
-@properties
-@given(seed=seeds, ridge=ridges, alpha=st.floats(0.01, 1.0))
-def test_direction_rows_have_the_norm_the_truncation_bound_uses(seed, ridge, alpha):
-    """Appendix D.1: rows u_i of V^(-1/2) Phi^T have |u_i|_p <= t^((2-p)/(2p)), p = 1 + alpha <= 2.
+@pytest.mark.parametrize("reduced", [False, True])
+@pytest.mark.parametrize("kernel", [tp.SquaredExponential(0.2), tp.Matern(0.5, 0.3), tp.Linear()])
+def test_nystrom_is_exact_when_the_dictionary_is_everything(kernel, reduced):
+    embedding = nystrom(kernel, LINE, range(60), reduced=reduced, cutoff=1e-14)
+    assert kernel_error(feature_matrix(embedding), kernel, LINE) < 1e-9
+    assert embedding.size == (embedding.coordinates.shape[1] if reduced else 60)
 
-    (The paper states it for every p >= 1; for p > 2 a unit vector contradicts it.)
-    """
-    rng = np.random.default_rng(seed)
-    arms = random_arms(rng)
-    opt = tp.ata_gp_ucb(
-        tp.Finite(arms),
-        tp.SquaredExponential(0.5),
-        features=tp.RandomFourier(10),
-        schedule=tp.CustomSchedule(1.0),
-        ridge=ridge,
-        seed=seed,
-    )
-    t = int(rng.integers(1, 80))
-    index = rng.integers(len(arms), size=t)
-    opt.tell_index(index, rng.normal(size=t))
-    posterior = opt._posterior
-    half = (posterior.vectors.T * posterior.roots) @ posterior.vectors
-    rows = posterior.embedding.directions @ half @ posterior.embedding.coordinates[index].T
-    phi = posterior.embedding.coordinates @ posterior.embedding.directions.T
-    np.testing.assert_allclose(rows, literal.direction_rows(phi[index], ridge), atol=1e-9)
-    for p in (1 + alpha, 1.0, 2.0):
-        norms = (np.abs(rows) ** p).sum(axis=1) ** (1 / p)
-        assert norms.max() <= t ** ((2 - p) / (2 * p)) * (1 + 1e-9)
+
+@settings(derandomize=True, max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 59), min_size=1, max_size=12, unique=True), st.booleans())
+def test_nystrom_is_the_pseudo_inverse_formula(dictionary, reduced):
+    kernel = tp.Matern(1.5, 0.1)
+    K = kernel.matrix(LINE, LINE)
+    embedding = nystrom(kernel, LINE, sorted(dictionary), reduced=reduced)
+    phi = feature_matrix(embedding)
+    expected = literal.nystrom_features(K, sorted(dictionary), 1e-10)
+    np.testing.assert_allclose(phi @ phi.T, expected @ expected.T, atol=1e-8)
+    if not reduced:
+        np.testing.assert_allclose(phi, expected, atol=1e-8)
+    assert np.linalg.eigvalsh(K - phi @ phi.T)[0] > -1e-8
+    np.testing.assert_allclose(embedding.query(LINE)[0], embedding.coordinates, atol=1e-8)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-300, 1e-15, 1e-12, 1e-9, 1e-7, 1e-5])
+@pytest.mark.parametrize("reduced", [False, True])
+def test_redundant_dictionaries_are_stable(gap, reduced):
+    """Arms that (nearly) coincide make K_D singular; the features stay those of one of them."""
+    X = np.vstack([LINE, LINE[:10] + gap])
+    kernel = tp.SquaredExponential(0.2)
+    single = nystrom(kernel, X, range(0, 10, 3), reduced=reduced)
+    double = nystrom(kernel, X, [*range(0, 10, 3), *range(60, 70, 3)], reduced=reduced)
+    for embedding in (single, double):
+        assert np.isfinite(feature_matrix(embedding)).all()
+        assert (embedding.squared_norms() <= 1.0 + 1e-9).all()
+    if gap <= 1e-9:
+        phi, same = feature_matrix(single), feature_matrix(double)
+        np.testing.assert_allclose(same @ same.T, phi @ phi.T, atol=1e-5)
+
+
+def test_an_empty_dictionary_has_no_features():
+    embedding = nystrom(tp.SquaredExponential(0.2), LINE, [])
+    assert embedding.size == 0
+    assert feature_matrix(embedding).shape == (60, 0)
+    assert (embedding.squared_norms() == 0.0).all()
+
+
+# ---- lemmas --------------------------------------------------------------------------------------
 
 
 def nystrom_posterior(arms, kernel, ridge, dictionary, played):
-    ground = PosteriorInputs(kernel, arms, ridge, lambda t, m: math.inf, with_residual=True)
+    inputs = PosteriorInputs(kernel, arms, ridge, lambda t, m: math.inf, with_residual=True)
     psi = kernel_coordinates(kernel, arms)
     embedding = nystrom_embedding(tp.Nystrom(cutoff=1e-12), psi, dictionary, kernel, arms)
-    posterior = DirectionPosterior(ground, embedding, TruncateDirections(len(arms)))
+    posterior = FeaturePosterior(inputs, embedding, TruncateDirections(len(arms)))
     for arm in played:
-        posterior.add([int(arm)], [0.0])
+        posterior.add(int(arm), 0.0)
     return posterior
 
 
@@ -165,8 +176,8 @@ def test_theorem_4_dictionaries_are_accurate_and_small_enough(ridge):
             arm = int(rng.integers(40))
             opt.tell_index(arm, 0.0)
             exact.tell_index(arm, 0.0)
-            gain = exact._posterior.log_det / 2  # at most gamma_t, so the bound is the stricter
-            assert opt._posterior.directions <= 6 * rho * (1 + ridge) * q * gain
+            gain = exact.posterior.log_det / 2  # at most gamma_t, so the bound is the stricter
+            assert opt.posterior.directions <= 6 * rho * (1 + ridge) * q * gain
         ratio = opt.predict().std ** 2 / exact.predict().std ** 2
         assert 1 / rho <= ratio.min()
         assert ratio.max() <= rho
@@ -178,10 +189,11 @@ def test_dictionaries_are_drawn_with_the_probabilities_of_algorithm_3():
     rng = np.random.default_rng(1)
     played = np.concatenate([np.repeat([3, 17], 25), rng.integers(40, size=30)])
     opt.tell_index(played, np.zeros(len(played)))
-    posterior, variance = opt._posterior, opt._posterior.variance()
+    variance, counts = opt.posterior.variance(), np.bincount(played, minlength=40).astype(float)
+    sampling = Sampling(oversampling=3.0, each_round=True, by_leverage=False)
     ours, loop = np.zeros(40), np.zeros(40)
     for _ in range(400):
-        ours[posterior._draw(variance)] += 1
+        ours[sampling.draw(variance, counts, 1.0, rng)] += 1
         loop[literal.sample_dictionary_by_rounds(variance, played, 3.0, rng)] += 1
     uncertain = (ours + loop > 20) & (ours + loop < 780)
     assert uncertain.sum() >= 5

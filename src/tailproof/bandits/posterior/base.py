@@ -1,0 +1,106 @@
+"""What all posteriors over the arms share: the protocol, their inputs and small helpers.
+
+Every posterior keeps variances divided by the ridge ("leverages") and a state that one payoff
+changes by rank one. Every REFRESH payoffs that state is recomputed from the counts, so that
+rounding errors cannot accumulate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof.kernels import Kernel
+
+Array = NDArray[np.float64]
+REFRESH = 512
+
+
+class Posterior(Protocol):
+    """Posterior mean and variance of the n arms, updated one payoff at a time."""
+
+    @property
+    def directions(self) -> int:
+        """Number of features in use (0 for kernel ridge regression)."""
+        ...
+
+    @property
+    def log_det(self) -> float:
+        """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Number of payoffs added."""
+        ...
+
+    def add(self, arm: int, payoff: float) -> None:
+        """Add one payoff."""
+        ...
+
+    def mean(self) -> Array:
+        """Posterior mean of the arms, (n,); not to be written to."""
+        ...
+
+    def variance(self) -> Array:
+        """Posterior variance of the arms, (n,), not negative; not to be written to."""
+        ...
+
+    def covariance(self, arm: int) -> Array:
+        """Posterior covariance of the arms with one arm, (n,)."""
+        ...
+
+    def query(self, points: Array) -> tuple[Array, Array]:
+        """Mean and variance at points (k, d) that need not be arms."""
+        ...
+
+    def state(self) -> dict[str, Array]:
+        """Arrays from which, with the history, `restore` continues bit for bit."""
+        ...
+
+    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Set what `state` returned, with the history (t,) that led to it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorInputs:
+    """What a posterior in feature directions is computed from, besides the payoffs.
+
+    Attributes
+    ----------
+    kernel, X, ridge
+        Kernel, arms (n, d) and lambda.
+    truncation
+        (t, m) -> b_t, the threshold for t payoffs and m directions.
+    with_residual
+        Choice (ii) of Algorithm 2 for the variance; choice (i) if False.
+    """
+
+    kernel: Kernel
+    X: Array
+    ridge: float
+    truncation: Callable[[int, int], float]
+    with_residual: bool
+
+
+def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of matrix + ridge I, the values at least the ridge.
+
+    A kernel matrix has no negative eigenvalue except by rounding, which a small ridge would not
+    make up for.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    return np.maximum(values, 0.0) + ridge, vectors
+
+
+def saved_array(state: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
+    """Return a copy of one array of a saved state, which must be of this shape and finite."""
+    array = state[name]
+    if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"`{name}` must be finite float64 of shape {shape}, but is not.")
+    return array.copy()

@@ -1,0 +1,144 @@
+"""Algorithms 2 and 3: a Nystrom dictionary of past points, redrawn after every payoff."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof._compiled import dictionary as compiled
+from tailproof.bandits.estimators import DirectionEstimator
+from tailproof.bandits.features import Embedding, Nystrom
+from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.bandits.posterior.base import PosteriorInputs
+from tailproof.bandits.posterior.features import FeaturePosterior
+from tailproof.kernels import Kernel
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a dictionary is drawn: p = min(q s, 1) for each past round or distinct point."""
+
+    oversampling: float  # q
+    each_round: bool  # Algorithm 3 draws for every past round; the authors once a distinct point
+    by_leverage: bool  # s = sigma^2 / ridge (the authors) instead of sigma^2 (Algorithm 3)
+
+    def draw(
+        self, variance: Array, counts: Array, ridge: float, rng: np.random.Generator
+    ) -> Indices:
+        """Return the arms of a new dictionary, ascending, from variances and counts (n,) each.
+
+        Of N draws with probability p at the same point at least one succeeds with probability
+        1 - (1 - p)^N, so one random number an arm decides, however many rounds have passed.
+        """
+        q = self.oversampling / ridge if self.by_leverage else self.oversampling
+        uniforms = rng.random(len(variance))
+        drawn: Indices = compiled.drawn_arms(variance, counts, uniforms, q, self.each_round)
+        return drawn
+
+
+class NystromPosterior(FeaturePosterior):
+    """Algorithm 2 whose features are those of a dictionary, redrawn after every payoff.
+
+    Where the dictionary stays the same, or the old and the new one both span the features of all
+    arms, H follows by rank one; otherwise it is recomputed.
+
+    Attributes
+    ----------
+    dictionary : (m,) int64
+        The arms in the dictionary, ascending; empty before the first payoff.
+    """
+
+    def __init__(
+        self,
+        inputs: PosteriorInputs,
+        nystrom: Nystrom,
+        sampling: Sampling,
+        estimator: DirectionEstimator,
+        rng: np.random.Generator,
+    ) -> None:
+        self._nystrom, self._sampling, self._rng = nystrom, sampling, rng
+        self.kernel_coordinates = kernel_coordinates(inputs.kernel, inputs.X, nystrom.cutoff)
+        self.dictionary = np.empty(0, dtype=np.int64)
+        super().__init__(inputs, _no_features(len(inputs.X), 0), estimator)
+
+    @property
+    def residual(self) -> float:
+        """Largest part of k(x, x) that no dictionary can span, being below the cutoff."""
+        psi = self.kernel_coordinates
+        prior = self._inputs.kernel.diagonal(self._inputs.X)
+        return float(np.max(prior - np.einsum("ij,ij->i", psi, psi)))
+
+    def add(self, arm: int, payoff: float) -> None:
+        """Add one payoff and redraw the dictionary, from the variances of the round before."""
+        counts = self._counts.copy()
+        counts[arm] += 1.0
+        drawn = self._sampling.draw(self.variance(), counts, self._inputs.ridge, self._rng)
+        same = np.array_equal(drawn, self.dictionary)
+        self._update(arm, payoff, None if same else self._embed(drawn))
+        self.dictionary = drawn
+
+    def state(self) -> dict[str, Array]:
+        """Arrays from which, with the history, `restore` continues bit for bit."""
+        return {"dictionary": self.dictionary.astype(np.float64)} | super().state()
+
+    def restore(self, state: dict[str, Array], arms: Indices, payoffs: Array) -> None:
+        """Set what `state` returned, with the history (t,) that led to it."""
+        self.dictionary = state["dictionary"].astype(np.int64)
+        self._change_coordinates(self._embed(self.dictionary))
+        super().restore(state, arms, payoffs)
+
+    def _embed(self, dictionary: Indices) -> Embedding:
+        kernel, X = self._inputs.kernel, self._inputs.X
+        return nystrom_embedding(self._nystrom, self.kernel_coordinates, dictionary, kernel, X)
+
+
+def nystrom_embedding(
+    nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
+) -> Embedding:
+    """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
+
+    With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
+    features are the projections F^T psi, rotated by E. If the dictionary spans everything
+    psi does, F is square: then the coordinates are psi itself, and E F^T are the directions.
+    """
+    if len(dictionary) == 0:
+        return _no_features(len(psi), 0)
+    # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
+    # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
+    lengths, left, right = compiled.spanned(psi, dictionary, rank_tolerance(nystrom))
+    if len(lengths) == 0:
+        return _no_features(len(psi), len(dictionary))
+    full = len(lengths) == psi.shape[1]
+
+    def query(points: Array) -> tuple[Array, Array | None]:
+        inside = kernel.matrix(points, X[dictionary]) @ (left / lengths)
+        return (inside @ right.T if full else inside), None
+
+    coordinates = psi if full else psi @ right
+    if nystrom.reduced:
+        directions = right.T if full else np.eye(len(lengths))
+    else:
+        directions = left @ right.T if full else left
+    copies = np.ones(len(directions))
+    return Embedding(
+        coordinates, np.ascontiguousarray(directions), copies, query, kernel_basis=full
+    )
+
+
+def rank_tolerance(nystrom: Nystrom) -> float:
+    """Return the share of K_D's largest eigenvalue up to which another one counts as zero."""
+    return max(1e-3 * nystrom.cutoff, 1e-15)
+
+
+def _no_features(arms: int, size: int) -> Embedding:
+    """Embed in `size` features that are zero everywhere: an empty dictionary, or one of zeros."""
+
+    def query(points: Array) -> tuple[Array, Array | None]:
+        return np.zeros((len(points), 1)), None
+
+    return Embedding(np.zeros((arms, 1)), np.zeros((size, 1)), np.ones(size), query)
