@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.stats import levy_stable, norm
 
 from tailproof.tails.indices import IndexEstimate, hill, moment, pickands, reduced_hill
-from tailproof.tails.order import Top, deviations, largest
+from tailproof.tails.order_statistics import OrderStatistics, deviations, largest
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
-ESTIMATORS: dict[str, Callable[[Top, float], IndexEstimate | None]] = {
+ESTIMATORS: dict[str, Callable[[OrderStatistics, float], IndexEstimate | None]] = {
     "hill": reduced_hill,
     "moment": moment,
     "pickands": pickands,
@@ -68,13 +68,15 @@ class Tally:
     none: int = 0
     intervals: list[tuple[float, float]] | None = None
 
-    def add(self, found: IndexEstimate | None, top: Top, gamma: float, level: float) -> None:
+    def add(
+        self, found: IndexEstimate | None, top: OrderStatistics, gamma: float, level: float
+    ) -> None:
         if found is None:
             self.none += 1
             return
-        self.low += found.gamma_high < gamma
-        self.high += found.gamma_low > gamma
-        self.intervals = [*(self.intervals or []), (found.index_low, found.index_high)]
+        self.low += found.gamma_upper < gamma
+        self.high += found.gamma_lower > gamma
+        self.intervals = [*(self.intervals or []), (found.index_lower, found.index_upper)]
         plain = hill(top, found.k)
         half = float(norm.ppf(0.5 + 0.5 * level)) * plain / math.sqrt(found.k)
         self.classical += abs(plain - gamma) <= half

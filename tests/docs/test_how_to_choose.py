@@ -166,17 +166,17 @@ def test_the_page_runs_and_shows_what_comes_out(tmp_path):
     light = tails.diagnose_file(tmp_path / "yields.csv", by="celsius", value="percent")
     assert heavy.verdict == tails.HEAVY
     assert light.verdict == tails.GAUSSIAN
-    assert not heavy.recommendation.finite_variance
-    assert 0.0 < heavy.recommendation.alpha < 1.0
-    assert light.recommendation.alpha == 1.0
+    assert not heavy.advice.finite_variance
+    assert 0.0 < heavy.advice.alpha < 1.0
+    assert light.advice.alpha == 1.0
     record = json.loads((tmp_path / "tails" / "tails.json").read_text(encoding="utf-8"))
     assert record["verdict"] == tails.HEAVY
 
     # The page hands what `diagnose` and step 5 found to `bounds`.
     commands = [block.code for block in blocks if block.kind == "sh"]
     (bounds,) = [command for command in commands if command.startswith("tailproof bounds ")]
-    assert float(option(bounds, "alpha")) == heavy.recommendation.alpha
-    assert agree(option(bounds, "v"), repr(heavy.recommendation.v))
+    assert float(option(bounds, "alpha")) == heavy.advice.alpha
+    assert agree(option(bounds, "v"), repr(heavy.advice.v))
     (said,) = re.findall(r"^B = (\S+)$", "\n".join(b.printed for b in blocks), re.MULTILINE)
     assert option(bounds, "norm-bound") == said
 
@@ -185,7 +185,7 @@ def test_the_page_runs_and_shows_what_comes_out(tmp_path):
     (robust,) = [block.printed for block in blocks if block.printed.startswith("B = ")]
     for name, plain in names["means"].items():
         (mean,) = re.findall(rf"^{name} +(\S+)$", robust, re.MULTILINE)
-        assert float(mean) == pytest.approx(plain + heavy.recommendation.center, abs=0.2)
+        assert float(mean) == pytest.approx(plain + heavy.advice.center, abs=0.2)
     assert names["opt"].guarantee.holds
     assert names["insured"].guarantee.holds
     assert names["best"].index == names["opt"].recommend().index

@@ -37,6 +37,11 @@ def columns(name):
     return {key: [row[i] for row in rows] for i, key in enumerate(header)}
 
 
+def records(arms, arm):
+    """The payoffs of one arm, in the order of the file."""
+    return np.split(arms.values, np.cumsum(arms.counts)[:-1])[arm]
+
+
 def numbers(name, skip=0):
     table = columns(name)
     keys = list(table)[skip:]
@@ -99,7 +104,7 @@ def test_claims_by_age_pay_minus_the_average_claim(min_count):
     expected = {a: -average[age == a] for a in np.unique(age) if (age == a).sum() >= min_count}
     assert [float(label) for label in arms.labels] == list(expected)
     for i, payoffs in enumerate(expected.values()):
-        np.testing.assert_array_equal(arms.values_of(i), payoffs)
+        np.testing.assert_array_equal(records(arms, i), payoffs)
     assert arms.counts.min() >= min_count
     assert arms.left_out + arms.values.size == 18_276
     assert arms.coordinates.shape == (len(expected), 1)
@@ -118,7 +123,7 @@ def test_claims_by_postcode_lie_in_the_unit_square():
     assert arms.coordinates.max() == 1.0
     rows = [i for i, code in enumerate(table["postcode"]) if code == arms.labels[0]]
     expected = [-float(table["average"][i]) for i in rows]
-    assert arms.values_of(0).tolist() == expected
+    assert records(arms, 0).tolist() == expected
 
 
 @needs_data
@@ -129,9 +134,9 @@ def test_draws_are_uniform_over_an_arms_records(load):
     """Chi-square on the drawn rows; a fresh seed fails with probability 1e-6."""
     arms = load(DATA)
     arm = int(arms.counts.argmin())
-    records = arms.values_of(arm)
-    draws = arms.sample(np.full(100 * records.size, arm), np.random.default_rng(1))
-    kinds, weight = np.unique(records, return_counts=True)
+    recorded = records(arms, arm)
+    draws = arms.sample(np.full(100 * recorded.size, arm), np.random.default_rng(1))
+    kinds, weight = np.unique(recorded, return_counts=True)
     seen = np.array([(draws == kind).sum() for kind in kinds])
     assert seen.sum() == draws.size
     assert stats.chisquare(seen, 100.0 * weight).pvalue > 1e-6
@@ -182,7 +187,7 @@ STOCKS = "Date,A,B\n2020-01-01,1,5\n2020-01-02,3,4\n"
         ("Date\n2020-01-01\n2020-01-02\n", "but found no column of numbers."),
         ("Date,A,A\nd,1,2\n", "a header with the column 'A' 2 time(s)."),
         ("Date,A,\nd,1,2\n", "a header with the column '' 1 time(s)."),
-        ("Date,A,B\nd,1,2\ne,1\n", "but found 2 cells in line 3 under a header of 3 columns."),
+        ("Date,A,B\nd,1,2\ne,1\n", "but found 2 cells under a header of 3 columns in line 3."),
         ("Date,A,B\nd,1,2\n\ne,1,x\n", "but found 'x', not a number, in line 4, column 'B'."),
         ("Date,A,B\nd,1,\n", "but found '', not a number, in line 2, column 'B'."),
         ("Date,A,B\nd,1,2\ne,NaN,2\n", "but found 'NaN', not a finite number, in line 3, colu"),
@@ -262,8 +267,8 @@ def test_light_positions_are_matched_by_name(tmp_path):
 def test_missing_latencies_are_left_out_and_counted(tmp_path):
     (tmp_path / "latency.csv").write_text("p,q\n0.5,NA\n1.5,0.25\n,nan\n")
     arms = load_latency(tmp_path)
-    assert arms.values_of(0).tolist() == [-0.5, -1.5]
-    assert arms.values_of(1).tolist() == [-0.25]
+    assert records(arms, 0).tolist() == [-0.5, -1.5]
+    assert records(arms, 1).tolist() == [-0.25]
     assert arms.left_out == 3
 
 
@@ -321,7 +326,7 @@ def test_the_stand_in_is_six_weekly_series_and_says_so():
     assert arms.labels == ("GOOG", "AAPL", "AMZN", "FB", "NFLX", "MSFT")
     assert set(arms.counts) == {105}
     # Each series is divided by its first price.
-    assert all(arms.values_of(i)[0] == 1.0 for i in range(6))
+    assert all(records(arms, i)[0] == 1.0 for i in range(6))
     np.testing.assert_allclose(np.diagonal(arms.gram), 1.0)
 
 

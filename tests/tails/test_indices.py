@@ -8,14 +8,14 @@ from scipy.stats import binom, chi2, levy_stable, norm
 
 from tailproof.tails.indices import (
     Spacings,
-    cautious_limit,
+    conservative_limit,
     hill,
     moment,
     pickands,
     reduced_hill,
     stable_k,
 )
-from tailproof.tails.order import deviations, largest, robust_scale, standard_k
+from tailproof.tails.order_statistics import deviations, largest, robust_scale, standard_k
 
 ESTIMATORS = {"hill": reduced_hill, "moment": moment, "pickands": pickands}
 
@@ -44,7 +44,7 @@ def replicated(request):
         top = centered(x)
         for name, estimator in ESTIMATORS.items():
             found = estimator(top, 0.9)
-            hits[name] += found.gamma_low <= 1.0 / index <= found.gamma_high
+            hits[name] += found.gamma_lower <= 1.0 / index <= found.gamma_upper
         k = standard_k(5_000, 0.7)
         plain = hill(top, k)
         hits["classical"] += abs(plain - 1.0 / index) <= norm.ppf(0.95) * plain / math.sqrt(k)
@@ -68,7 +68,7 @@ def test_payoffs_at_the_center_do_not_disturb_the_tail():
     for _ in range(40):
         x = np.where(rng.random(10_000) < 0.9, 0.0, pareto(rng, 10_000, 1.5))
         found = reduced_hill(centered(x), 0.9)
-        held += found.gamma_low <= 1.0 / 1.5 <= found.gamma_high
+        held += found.gamma_lower <= 1.0 / 1.5 <= found.gamma_upper
     assert held >= binom.ppf(1e-3, 40, 0.9)
 
 
@@ -76,16 +76,16 @@ def test_interval_ends_are_where_the_profile_likelihood_says():
     top = centered(np.random.default_rng(0).standard_t(3, 2_000))
     found = reduced_hill(top, 0.8)
     spacings = Spacings.of(top, found.k)
-    bottom = spacings.deviance_half(found.gamma)
-    for end in (found.gamma_low, found.gamma_high):
-        assert 2.0 * (spacings.deviance_half(end) - bottom) == pytest.approx(
+    bottom = spacings.profile_nll(found.gamma)
+    for end in (found.gamma_lower, found.gamma_upper):
+        assert 2.0 * (spacings.profile_nll(end) - bottom) == pytest.approx(
             chi2.ppf(0.8, 1), rel=1e-5
         )
 
 
 def test_estimate_and_drift_maximize_the_likelihood():
     spacings = Spacings.of(centered(np.random.default_rng(1).standard_t(3, 2_000)), 100)
-    gamma, d = spacings.best(), spacings.drift()
+    gamma, d = spacings.estimate(), spacings.drift()
 
     def minus_log_likelihood(g, drift):
         means = g * np.exp(drift * spacings.w)
@@ -94,7 +94,7 @@ def test_estimate_and_drift_maximize_the_likelihood():
     best = minus_log_likelihood(gamma, d)
     for g, drift in [(1.01, 0.0), (0.99, 0.0), (1.0, 0.01), (1.0, -0.01), (1.01, -0.01)]:
         assert minus_log_likelihood(gamma * g, d + drift) > best
-    assert spacings.deviance_half(gamma) == pytest.approx(best)
+    assert spacings.profile_nll(gamma) == pytest.approx(best)
 
 
 def test_spacings_average_to_the_hill_estimate():
@@ -126,7 +126,9 @@ def test_pickands_does_not_depend_on_location():
 def test_a_higher_level_gives_a_longer_interval(estimator):
     top = centered(np.random.default_rng(5).standard_t(2, 3_000))
     narrow, wide = estimator(top, 0.5), estimator(top, 0.99)
-    assert wide.gamma_low < narrow.gamma_low < narrow.gamma < narrow.gamma_high < wide.gamma_high
+    assert (
+        wide.gamma_lower < narrow.gamma_lower < narrow.gamma < narrow.gamma_upper < wide.gamma_upper
+    )
 
 
 # One sample each at level 0.999: an interval misses by chance once in a thousand seeds.
@@ -134,7 +136,7 @@ def test_a_higher_level_gives_a_longer_interval(estimator):
 def test_stable_law_of_index_one_and_a_half(estimator):
     x = levy_stable.rvs(1.5, 0.0, size=20_000, random_state=np.random.default_rng(6))
     found = estimator(centered(np.asarray(x)), 0.999)
-    assert found.gamma_low < 1.0 / 1.5 < found.gamma_high
+    assert found.gamma_lower < 1.0 / 1.5 < found.gamma_upper
 
 
 @pytest.mark.parametrize("estimator", [moment, pickands])
@@ -143,7 +145,7 @@ def test_gamma_of_light_tails_is_not_far_above_zero(estimator, law):
     rng = np.random.default_rng(7)
     x = rng.exponential(size=20_000) if law == "exponential" else rng.standard_normal(20_000)
     found = estimator(centered(x), 0.9)
-    assert found.gamma_low < 0.05
+    assert found.gamma_lower < 0.05
     assert found.gamma < 0.25
 
 
@@ -155,7 +157,7 @@ def test_a_light_tail_leaves_no_doubt_about_its_variance(law):
         "gaussian": rng.standard_normal(5_000),
         "uniform": rng.random(5_000),
     }[law]
-    assert reduced_hill(centered(x), 0.9).index_low > 2.0
+    assert reduced_hill(centered(x), 0.9).index_lower > 2.0
 
 
 def test_moment_and_pickands_see_a_bound():
@@ -169,7 +171,7 @@ def test_right_and_left_tail_are_told_apart():
     rng = np.random.default_rng(10)
     x = np.where(rng.random(20_000) < 0.5, pareto(rng, 20_000, 1.0), -pareto(rng, 20_000, 4.0))
     right, left = (reduced_hill(centered(x, side), 0.9) for side in ("right", "left"))
-    assert right.index_high < 2.0 < left.index_low
+    assert right.index_upper < 2.0 < left.index_lower
 
 
 def test_dependence_widens_the_interval_and_moves_nothing_else():
@@ -177,7 +179,7 @@ def test_dependence_widens_the_interval_and_moves_nothing_else():
     plain, wide = reduced_hill(top, 0.9), reduced_hill(top, 0.9, design_effect=4.0)
     assert wide.gamma == plain.gamma
     assert wide.k == plain.k
-    assert wide.gamma_high - wide.gamma_low > 1.8 * (plain.gamma_high - plain.gamma_low)
+    assert wide.gamma_upper - wide.gamma_lower > 1.8 * (plain.gamma_upper - plain.gamma_lower)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS.values())
@@ -209,14 +211,14 @@ def test_a_tail_that_changes_is_taken_at_its_heaviest():
     top = largest(z)
     found = reduced_hill(top, 0.9)
     assert not found.stable
-    assert 1.0 / cautious_limit(top, found, 0.9) < found.index_low
+    assert 1.0 / conservative_limit(top, found, 0.9) < found.index_lower
 
 
 def test_a_stable_estimate_keeps_its_own_limit():
     top = largest(pareto(np.random.default_rng(14), 5_000, 2.0))
     found = reduced_hill(top, 0.9)
     assert found.stable
-    assert cautious_limit(top, found, 0.9) == found.gamma_high
+    assert conservative_limit(top, found, 0.9) == found.gamma_upper
 
 
 def test_largest_keeps_what_a_full_sort_would():

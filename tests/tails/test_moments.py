@@ -8,10 +8,10 @@ from scipy.special import gamma as gamma_function
 from scipy.stats import binom
 
 from tailproof.tails import diagnose
+from tailproof.tails.advice import ArmTail, PooledArms, advise
 from tailproof.tails.indices import reduced_hill
 from tailproof.tails.moments import TailModel, bounded_moment, choose_alpha, moment_bound
-from tailproof.tails.order import largest
-from tailproof.tails.recommendation import Member, Pool, recommend
+from tailproof.tails.order_statistics import largest
 
 
 def student_moment(df, q):
@@ -29,12 +29,12 @@ def gaussian_moment(q):
 def advice(x, level=0.9):
     median = float(np.median(x))
     top = largest(np.abs(x - median))
-    member = Member("x", x, median, top, reduced_hill(top, level), 1.0, True)
-    return recommend(Pool([member], top, 1.0, False), level)
+    member = ArmTail("x", x, median, top, reduced_hill(top, level), 1.0, True)
+    return advise(PooledArms([member], top, 1.0, False), level)
 
 
 @pytest.mark.parametrize(
-    ("index_low", "alpha"),
+    ("index_lower", "alpha"),
     [
         (math.inf, 1.0),
         (2.01, 1.0),
@@ -45,8 +45,8 @@ def advice(x, level=0.9):
         (0.4, None),
     ],
 )
-def test_alpha_keeps_a_margin_below_the_index(index_low, alpha):
-    assert choose_alpha(index_low) == alpha
+def test_alpha_keeps_a_margin_below_the_index(index_lower, alpha):
+    assert choose_alpha(index_lower) == alpha
 
 
 @pytest.mark.parametrize(("gamma", "q"), [(0.5, 1.5), (0.2, 2.0), (0.8, 1.05)])
@@ -75,7 +75,7 @@ def test_conditional_moment_agrees_with_sampling_the_model():
 def test_a_lower_threshold_gives_the_same_moment():
     x = np.random.default_rng(4).standard_t(3, 5_000)
     top = largest(np.abs(x), keep=2_000)
-    model = TailModel.best(top, reduced_hill(top, 0.9))
+    model = TailModel.at_estimate(top, reduced_hill(top, 0.9))
     totals = []
     for share in (model.k / top.n, 0.1, 0.3):
         m = round(share * top.n)
@@ -127,7 +127,7 @@ def test_v_covers_arms_away_from_the_common_center():
     rng = np.random.default_rng(8)
     arms = {"low": rng.standard_normal(2_000), "mid": 5.0 + rng.standard_normal(2_000)}
     arms["high"] = 10.0 + rng.standard_normal(2_000)
-    found = diagnose(arms).recommendation
+    found = diagnose(arms).advice
     assert found.center == pytest.approx(5.0, abs=0.1)
     assert found.alpha == 1.0
     assert 26.0 < found.v < 30.0  # 5^2 + 1 about the center
@@ -144,8 +144,8 @@ def test_v_scales_with_the_payoffs():
 def test_an_arm_heavier_than_the_rest_lowers_alpha():
     rng = np.random.default_rng(10)
     calm = {f"calm {i}": rng.standard_normal(4_000) for i in range(30)}
-    alone = diagnose(calm).recommendation
-    wild = diagnose(calm | {"wild": rng.standard_t(1.3, 4_000)}).recommendation
+    alone = diagnose(calm).advice
+    wild = diagnose(calm | {"wild": rng.standard_t(1.3, 4_000)}).advice
     assert alone.alpha == 1.0
     assert wild.alpha is None or wild.alpha < 0.5
     assert not wild.finite_variance
@@ -164,7 +164,7 @@ def test_moment_bound_is_wider_under_dependence():
     x = np.random.default_rng(12).standard_t(4, 2_000)
     top = largest(np.abs(x))
     hill = reduced_hill(top, 0.9)
-    models = (TailModel.best(top, hill), TailModel.worst(top, hill))
+    models = (TailModel.at_estimate(top, hill), TailModel.at_upper_limit(top, hill))
     plain = moment_bound(x, 0.0, 0.0, 1.5, models, 0.9)
     wide = moment_bound(x, 0.0, 0.0, 1.5, models, 0.9, design_effect=5.0)
     assert wide.estimate == plain.estimate

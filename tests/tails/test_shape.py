@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, genpareto, norm
 
-from tailproof.tails.order import largest
+from tailproof.tails.order_statistics import largest
 from tailproof.tails.shape import fit_shape, gaussian_shape
 
 
@@ -19,7 +19,7 @@ def bimodal(rng, n):
 def called_heavy(draw, n, replications, seed):
     rng = np.random.default_rng(seed)
     fits = [fit(draw(rng, n)) for _ in range(replications)]
-    return sum(f.shape_low > 0.0 and not f.turns for f in fits)
+    return sum(f.shape_lower > 0.0 and not f.turns for f in fits)
 
 
 @pytest.mark.parametrize("shape", [-0.4, 0.0, 0.5, 1.5])
@@ -32,7 +32,7 @@ def test_fit_is_the_maximum_likelihood_one(shape):
     theirs_shape, _, theirs_scale = genpareto.fit(y, floc=0.0)
     theirs = genpareto.logpdf(y, theirs_shape, scale=theirs_scale).sum()
     assert mine >= theirs - 1e-4
-    assert found.shape_low < shape < found.shape_high
+    assert found.shape_lower < shape < found.shape_upper
 
 
 def test_interval_ends_lose_the_likelihood_they_should():
@@ -46,7 +46,7 @@ def test_interval_ends_lose_the_likelihood_they_should():
         return (-y.size * np.log(scales) - (1.0 + 1.0 / shape) * logs).max()
 
     best = profile(found.shape)
-    for end in (found.shape_low, found.shape_high):
+    for end in (found.shape_lower, found.shape_upper):
         assert 2.0 * (best - profile(end)) == pytest.approx(2.7055, abs=0.01)
 
 
@@ -88,13 +88,13 @@ def test_heavy_tails_are_called_heavy(draw):
 def test_a_uniform_is_lighter_than_a_gaussian_and_a_gaussian_is_not():
     rng = np.random.default_rng(5)
     uniform, gaussian = fit(rng.random(5_000)), fit(rng.standard_normal(5_000))
-    assert uniform.shape_high < uniform.gaussian
-    assert gaussian.gaussian < gaussian.shape_high < 0.0
+    assert uniform.shape_upper < uniform.gaussian
+    assert gaussian.gaussian < gaussian.shape_upper < 0.0
 
 
 def test_a_second_mode_is_given_away_by_the_largest_deviations():
     found = fit(bimodal(np.random.default_rng(6), 5_000))
-    assert found.shape_low > 0.0
+    assert found.shape_lower > 0.0
     assert found.turns
 
 
@@ -102,7 +102,7 @@ def test_dependence_widens_the_interval():
     x = np.random.default_rng(7).standard_t(3, 2_000)
     plain, wide = fit(x), fit(x, design_effect=9.0)
     assert wide.shape == plain.shape
-    assert wide.shape_low < plain.shape_low < plain.shape_high < wide.shape_high
+    assert wide.shape_lower < plain.shape_lower < plain.shape_upper < wide.shape_upper
 
 
 def test_tied_deviations_have_no_shape():

@@ -3,8 +3,8 @@
 They know nothing of policies: an environment has means and draws payoffs, no more.
 """
 
+from tailproof._util.tables import DataFileError
 from tailproof.environments._laws import PayoffLaw
-from tailproof.environments._tables import DataFileError
 from tailproof.environments.arms import ArmEnvironment, SyntheticArms
 from tailproof.environments.data import (
     DataArms,

@@ -7,17 +7,19 @@ independently, as in the paper, although consecutive records may depend on each 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
+from tailproof._util.tables import Columns, CsvTable, open_csv
 from tailproof.environments._laws import Array, generator, moment_order
-from tailproof.environments._tables import Table, read_table
 from tailproof.environments.arms import arm_numbers
 
 Directory = str | os.PathLike[str]
@@ -118,12 +120,6 @@ class DataArms:
         powers = np.abs(self.values) ** moment_order(alpha)
         return float(np.max(np.add.reduceat(powers, self._starts) / self.counts))
 
-    def values_of(self, arm: int) -> Array:
-        """Return one arm's recorded payoffs, in the order of the file."""
-        (number,) = arm_numbers([arm], self.counts.size)
-        start = int(self._starts[number])
-        return self.values[start : start + int(self.counts[number])]
-
     def sample(self, arm_indices: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one recorded payoff for each arm number in `arm_indices` (k,); returns (k,)."""
         arms = arm_numbers(arm_indices, self.counts.size)
@@ -157,7 +153,23 @@ def covariance_of_standardized(table: ArrayLike) -> Array:
     return covariance
 
 
-def _gram(table: Table, names: Sequence[str], values: Array) -> Array:
+@contextmanager
+def open_table(path: Path, expects: str) -> Iterator[CsvTable]:
+    """Open a CSV file whose columns must have distinct names."""
+    with open_csv(path, expects) as table:
+        for name in table.header:
+            if not name or table.header.count(name) > 1:
+                times = table.header.count(name)
+                table.fail(f"a header with the column {name!r} {times} time(s)")
+        yield table
+
+
+def _matrix(columns: Columns, names: Sequence[str]) -> Array:
+    """Return columns of numbers as a (rows, len(names)) array."""
+    return np.array([columns.numbers(name) for name in names]).T
+
+
+def _gram(table: CsvTable, names: Sequence[str], values: Array) -> Array:
     if len(values) < 2:
         table.fail("one row, of which no covariance can be taken")
     constant = [
@@ -174,10 +186,12 @@ def unit_cube(points: Array) -> Array:
     return (points - low) / np.where(width > 0.0, width, 1.0)
 
 
-def price_arms(table: Table, name: str) -> DataArms:
+def price_arms(table: CsvTable, name: str, date_column: str) -> DataArms:
     """Build the stock experiment from a price table whose first column holds the dates."""
+    if table.header[0] != date_column:
+        table.fail(f"the first column {table.header[0]!r}")
     tickers = table.header[1:]
-    prices = table.numbers(tickers)
+    prices = _matrix(table.read(tickers), tickers)
     return DataArms(
         name,
         tickers,
@@ -204,12 +218,9 @@ def load_stocks(directory: Directory) -> DataArms:
     >>> arms.labels, arms.means
     (('A', 'B'), array([2. , 4.5]))
     """
-    table = read_table(
-        directory, "stocks.csv", "a first column 'Date' and a column of prices for each ticker"
-    )
-    if table.header[0] != "Date":
-        table.fail(f"the first column {table.header[0]!r}")
-    return price_arms(table, "stocks")
+    expects = "a first column 'Date' and a column of prices for each ticker"
+    with open_table(Path(directory) / "stocks.csv", expects) as table:
+        return price_arms(table, "stocks", "Date")
 
 
 def load_light(directory: Directory) -> DataArms:
@@ -233,35 +244,35 @@ def load_light(directory: Directory) -> DataArms:
     >>> arms.means, arms.coordinates.tolist()
     (array([7., 9.]), [[0.0, 1.0], [1.0, 0.0]])
     """
-    readings = (
-        "a column of readings for each sensor, the same in light_train.csv and light_test.csv"
-    )
-    train = read_table(directory, "light_train.csv", readings)
-    test = read_table(directory, "light_test.csv", readings)
-    if test.header != train.header:
-        strangers = sorted(set(test.header) ^ set(train.header)) or ["another order"]
-        test.fail(f"columns that differ from those of {train.path.name}: {', '.join(strangers)}")
-    values = test.numbers(test.header)
+    folder = Path(directory)
+    expects = "a column of readings for each sensor, the same in light_train.csv and light_test.csv"
+    with open_table(folder / "light_train.csv", expects) as train:
+        sensors = train.header
+        gram = _gram(train, sensors, _matrix(train.read(sensors), sensors))
+    with open_table(folder / "light_test.csv", expects) as test:
+        if test.header != sensors:
+            differing = sorted(set(test.header) ^ set(sensors)) or ["another order"]
+            test.fail(f"columns that differ from those of light_train.csv: {', '.join(differing)}")
+        readings = _matrix(test.read(sensors), sensors)
     return DataArms(
         "light",
-        test.header,
-        values.T.ravel(),
-        np.full(len(test.header), len(values)),
-        gram=_gram(train, train.header, train.numbers(train.header)),
-        coordinates=unit_cube(_positions(directory, test.header)),
+        sensors,
+        readings.T.ravel(),
+        np.full(len(sensors), len(readings)),
+        gram=gram,
+        coordinates=unit_cube(_positions(folder, sensors)),
     )
 
 
-def _positions(directory: Directory, sensors: Sequence[str]) -> Array:
-    table = read_table(
-        directory, "light_coords.csv", "the columns 'sensor', 'x', 'y' and one row for each sensor"
-    )
-    names = [name.strip() for name in table.column("sensor")]
-    places = table.numbers(("x", "y"))
-    for sensor in sensors:
-        if names.count(sensor) != 1:
-            table.fail(f"{names.count(sensor)} rows for the sensor {sensor!r}")
-    return places[[names.index(sensor) for sensor in sensors]]
+def _positions(folder: Path, sensors: Sequence[str]) -> Array:
+    expects = "the columns 'sensor', 'x', 'y' and one row for each sensor"
+    with open_table(folder / "light_coords.csv", expects) as table:
+        columns = table.read(("x", "y"), ("sensor",))
+        names = columns.text("sensor")
+        for sensor in sensors:
+            if names.count(sensor) != 1:
+                table.fail(f"{names.count(sensor)} rows for the sensor {sensor!r}")
+    return _matrix(columns, ("x", "y"))[[names.index(sensor) for sensor in sensors]]
 
 
 def load_latency(directory: Directory) -> DataArms:
@@ -281,21 +292,20 @@ def load_latency(directory: Directory) -> DataArms:
     >>> arms.means, arms.left_out
     (array([-1.  , -0.25]), 1)
     """
-    table = read_table(
-        directory, "latency.csv", "a column of round-trip seconds, none negative, a destination"
-    )
-    seconds = table.numbers(table.header, allow_missing=True)
-    present = ~np.isnan(seconds)
-    for place, name in enumerate(table.header):
-        if not present[:, place].any():
-            table.fail(f"no value in column {name!r}")
-    if np.any(seconds < 0.0):
-        row, place = np.argwhere(seconds < 0.0)[0]
-        cell = f"{seconds[row, place]:g} in line {table.lines[row]}"
-        table.fail(f"{cell}, column {table.header[place]!r}")
+    expects = "a column of round-trip seconds, none negative, a destination"
+    with open_table(Path(directory) / "latency.csv", expects) as table:
+        names = table.header
+        seconds = _matrix(table.read(names, allow_missing=True), names)
+        present = ~np.isnan(seconds)
+        for place, name in enumerate(names):
+            if not present[:, place].any():
+                table.fail(f"no value in column {name!r}")
+        if np.any(seconds < 0.0):
+            row, place = (int(i) for i in np.argwhere(seconds < 0.0)[0])
+            table.fail_at(row, f"{seconds[row, place]:g}", names[place])
     return DataArms(
         "latency",
-        table.header,
+        names,
         -seconds.T[present.T],
         present.sum(axis=0),
         left_out=int((~present).sum()),
@@ -336,16 +346,18 @@ def load_claims(
     least = checks.integer("min_count", min_count, low=1)
     places = ("ageph",) if by == "ageph" else ("long", "lat")
     wanted = ("average", *dict.fromkeys((by, *places)))
-    table = read_table(directory, "claims.csv", f"the columns {', '.join(map(repr, wanted))}")
-    average = table.numbers(("average",))[:, 0]
-    if average.min() < 0.0:
-        row = int(average.argmin())
-        table.fail(f"{average[row]:g} in line {table.lines[row]}, column 'average'")
-    names, where, arm = _groups(table, by, places)
-    counts = np.bincount(arm)
-    kept = counts >= least
-    if not kept.any():
-        table.fail(f"no {by} with min_count={least} rows; the largest has {int(counts.max())}")
+    expects = f"the columns {', '.join(map(repr, wanted))}"
+    with open_table(Path(directory) / "claims.csv", expects) as table:
+        columns = table.read(("average", *places), () if by in places else (by,))
+        average = columns.numbers("average")
+        if average.min() < 0.0:
+            row = int(average.argmin())
+            table.fail_at(row, f"{average[row]:g}", "average")
+        names, where, arm = _groups(table, columns, by, places)
+        counts = np.bincount(arm)
+        kept = counts >= least
+        if not kept.any():
+            table.fail(f"no {by} with min_count={least} rows; the largest has {int(counts.max())}")
     order = np.argsort(arm, kind="stable")
     payoffs = -average[order][kept[arm[order]]]
     return DataArms(
@@ -359,16 +371,16 @@ def load_claims(
 
 
 def _groups(
-    table: Table, by: str, places: Sequence[str]
+    table: CsvTable, columns: Columns, by: str, places: Sequence[str]
 ) -> tuple[list[str], Array, NDArray[np.intp]]:
     """Names and positions of the distinct values of column `by`, and each row's group number."""
-    where = table.numbers(places)
+    where = _matrix(columns, places)
     numeric = by in places
-    keys = where[:, 0] if numeric else np.array([key.strip() for key in table.column(by)])
-    found, first, arm = np.unique(keys, return_index=True, return_inverse=True)
+    keys = where[:, 0] if numeric else np.array(columns.text(by))
+    distinct, first, arm = np.unique(keys, return_index=True, return_inverse=True)
     moved = np.flatnonzero((where != where[first][arm]).any(axis=1))
     if moved.size:
         row = int(moved[0])
-        table.fail(f"a second position for {by} {found[arm[row]]} in line {table.lines[row]}")
-    names = [f"{key:g}" if numeric else str(key) for key in found]
+        table.fail_at(row, f"a second position for {by} {distinct[arm[row]]}")
+    names = [f"{key:g}" if numeric else str(key) for key in distinct]
     return names, where[first], arm

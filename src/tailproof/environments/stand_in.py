@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 from pathlib import Path
 
-from tailproof.environments._tables import DataFileError, parse_table
-from tailproof.environments.data import DataArms, price_arms
+from tailproof.environments.data import DataArms, open_table, price_arms
 
 PLACE = ("package_data", "datasets", "stocks.csv.gz")
 
@@ -35,11 +33,5 @@ def load_stand_in_stocks() -> DataArms:
         )
     path = Path(spec.submodule_search_locations[0]).joinpath(*PLACE)
     expects = "plotly's table of weekly prices, a first column 'date' and a column for each ticker"
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-            table = parse_table(stream, path, expects)
-    except OSError as error:
-        raise DataFileError(f"{path}: expected {expects}, but found no readable file.") from error
-    if table.header[0] != "date":
-        table.fail(f"the first column {table.header[0]!r}")
-    return price_arms(table, "stand-in stocks (plotly)")
+    with open_table(path, expects) as table:
+        return price_arms(table, "stand-in stocks (plotly)", "date")

@@ -4,11 +4,16 @@
 on the command line. The estimators are in `tailproof.tails.indices` and `tailproof.tails.shape`.
 """
 
-from tailproof.tails.diagnosis import diagnose, diagnose_file
-from tailproof.tails.indices import IndexEstimate
-from tailproof.tails.recommendation import Recommendation
-from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
-from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN
+from typing import TYPE_CHECKING
+
+from tailproof._util import lazy
+
+if TYPE_CHECKING:
+    from tailproof.tails.advice import MomentAdvice
+    from tailproof.tails.diagnosis import diagnose, diagnose_file
+    from tailproof.tails.indices import IndexEstimate
+    from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
+    from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN
 
 __all__ = [
     "BOUNDED",
@@ -18,8 +23,12 @@ __all__ = [
     "ArmDiagnosis",
     "Diagnosis",
     "IndexEstimate",
-    "Recommendation",
+    "MomentAdvice",
     "TailSide",
     "diagnose",
     "diagnose_file",
 ]
+
+__getattr__, __dir__ = lazy.attach(
+    __name__, ("indices", "verdict", "advice", "results", "diagnosis"), __all__
+)

@@ -1,4 +1,4 @@
-"""`tailproof diagnose`: a table, a picture, JSON, and a sentence."""
+"""`tailproof diagnose`: the arguments, and the output as text, JSON and plots."""
 
 from __future__ import annotations
 
@@ -6,97 +6,69 @@ import argparse
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from tailproof._util import checks
-from tailproof.tails.diagnosis import diagnose_file
-from tailproof.tails.picture import draw, figure_class
-from tailproof.tails.series import TRANSFORMS
-
-if TYPE_CHECKING:
-    _Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-JSON_NAME, PICTURE_NAME = "tails.json", "tails.png"
+JSON_NAME, PLOT_NAME = "tails.json", "tails.png"
 _DESCRIPTION = """\
-Say how heavy the tails of payoffs are, and which alpha and v the policies may be given.
+Estimate how heavy the tails of payoffs are, and which alpha and v the policies may be given.
 A long table names its columns with --by and --value; in a wide one every numeric column is an arm.
 """
 
 
-def add_parser(subparsers: _Subparsers) -> argparse.ArgumentParser:
-    """Add the command `diagnose`; the parsed arguments carry `run`, the function to call with them.
-
-    Examples
-    --------
-    >>> parser = argparse.ArgumentParser(prog="tailproof")
-    >>> _ = add_parser(parser.add_subparsers())
-    >>> parser.parse_args(["diagnose", "payoffs.csv", "--level", "0.95"]).level
-    0.95
-    """
-    parser = subparsers.add_parser(
+def add_parser(commands: Any) -> None:
+    """Add `diagnose` to the subparsers of the command line."""
+    parser = commands.add_parser(
         "diagnose",
-        help="how heavy are my tails, and what alpha and v may I give to the policies?",
+        help="estimate how heavy the tails are, and which alpha and v the policies may be given",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("path", type=Path, help="a .csv or .parquet file of payoffs")
-    parser.add_argument("--by", metavar="COLUMN", help="the column that names the arm of a row")
-    parser.add_argument("--value", metavar="COLUMN", help="the column of payoffs")
-    parser.add_argument(
+    add = parser.add_argument
+    add("path", type=Path, help="a .csv or .parquet file of payoffs")
+    add("--by", metavar="COLUMN", help="the column that names the arm of a row")
+    add("--value", metavar="COLUMN", help="the column of payoffs")
+    add(
         "--transform",
-        choices=TRANSFORMS,
+        choices=("none", "log-returns", "differences"),
         default="none",
-        help="diagnose changes from row to row instead of the values (default: none)",
+        help="diagnose changes from row to row instead of the values (default: %(default)s)",
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help=f"write {JSON_NAME} and {PICTURE_NAME} into this directory",
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    parser.add_argument(
-        "--level", type=float, default=0.9, help="confidence of the intervals (default: 0.9)"
+    add("--out", type=Path, metavar="DIR", help=f"folder for {JSON_NAME} and {PLOT_NAME}")
+    add("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    add(
+        "--level",
+        type=float,
+        default=0.9,
+        help="confidence level of the intervals (default: %(default)g)",
     )
     parser.set_defaults(run=run)
-    return parser
 
 
-def _progress(rows: int) -> None:
-    print(f"read {rows:,} rows", file=sys.stderr, flush=True)
+def run(args: argparse.Namespace) -> int:
+    """Diagnose a file, print the table and the sentence, write JSON and plots; return 0."""
+    from tailproof._util import files
+    from tailproof._util.optional import require
+    from tailproof.tails.diagnosis import diagnose_file
+    from tailproof.tails.plots import draw
 
-
-def _diagnose(args: argparse.Namespace) -> None:
-    checks.in_unit_interval("level", args.level, closed_above=False)
     if args.out is not None:
-        figure_class()  # say now, not after the work, that there is nothing to draw with
-        args.out.mkdir(parents=True, exist_ok=True)
-    found = diagnose_file(
+        require("matplotlib", "plot")  # report a missing package before the work, not after it
+    diagnosis = diagnose_file(
         args.path,
         by=args.by,
         value=args.value,
         seed=args.seed,
         level=args.level,
         transform=args.transform,
-        progress=_progress,
+        progress=lambda rows: print(f"read {rows:,} rows", file=sys.stderr, flush=True),
     )
-    print(found.table())
-    for note in found.notes:
+    print(diagnosis.table())
+    for note in diagnosis.notes:
         print(f"note: {note}")
     print()
-    print(textwrap.fill(found.sentence, width=100, break_long_words=False))
+    print(textwrap.fill(diagnosis.sentence, width=100, break_long_words=False))
     if args.out is not None:
-        record = args.out / JSON_NAME
-        record.write_text(found.to_json() + "\n", encoding="utf-8")
-        picture = draw(found, args.out / PICTURE_NAME)
-        print(f"wrote {record} and {picture}")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the command; return 0, or 2 after saying on stderr what is wrong with the input."""
-    try:
-        _diagnose(args)
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        print(f"tailproof diagnose: {error}", file=sys.stderr)
-        return 2
+        files.write_json(args.out / JSON_NAME, diagnosis.to_dict())
+        plot = draw(diagnosis, args.out / PLOT_NAME)
+        print(f"wrote {args.out / JSON_NAME} and {plot}")
     return 0

@@ -1,4 +1,4 @@
-"""What the picture draws: Hill plot, mean excess, Gaussian quantiles; at most a hundred points."""
+"""Data of the diagnostic plots: Hill plot, mean excess, Gaussian quantiles; up to 100 points."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
-from tailproof.tails.indices import FEWEST, Spacings
-from tailproof.tails.order import Top
+from tailproof.tails.indices import Spacings
+from tailproof.tails.order_statistics import MIN_ORDER_STATISTICS, OrderStatistics
 
 _POINTS = 100
 _REDUCED_POINTS = 25  # each takes a maximum likelihood fit
@@ -28,7 +28,7 @@ class Curves:
     reduced_hill : pairs (k, tail index)
         Bias-reduced Hill estimates.
     mean_excess : pairs (threshold, mean excess over it)
-        Of the absolute deviations. It rises for heavy tails, is level for exponential ones and
+        Of the absolute deviations. It rises for heavy tails, is flat for exponential ones and
         falls for light ones.
     quantiles : pairs (Gaussian quantile, (payoff - center) / scale)
         The scale is the interquartile range over that of the Gaussian, 1.349.
@@ -46,17 +46,17 @@ def _pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> Pairs:
 
 
 def _counts(most: int, points: int) -> NDArray[np.int64]:
-    if most < FEWEST:
+    if most < MIN_ORDER_STATISTICS:
         return np.empty(0, dtype=np.int64)
-    return np.unique(np.geomspace(FEWEST, most, points).round().astype(np.int64))
+    return np.unique(np.geomspace(MIN_ORDER_STATISTICS, most, points).round().astype(np.int64))
 
 
-def hill_plot(top: Top) -> Pairs:
+def hill_plot(top: OrderStatistics) -> Pairs:
     """Return classical Hill estimates of the tail index against k.
 
     Examples
     --------
-    >>> from tailproof.tails.order import largest
+    >>> from tailproof.tails.order_statistics import largest
     >>> points = hill_plot(largest(np.random.default_rng(0).pareto(2.0, 10_000) + 1.0))
     >>> bool(abs(points[-1][1] - 2.0) < 0.2)
     True
@@ -70,21 +70,22 @@ def hill_plot(top: Top) -> Pairs:
         return _pairs(ks.astype(np.float64), 1.0 / gamma)
 
 
-def reduced_hill_plot(top: Top) -> Pairs:
+def reduced_hill_plot(top: OrderStatistics) -> Pairs:
     """Return bias-reduced Hill estimates of the tail index against k."""
     ks = _counts(top.usable(top.z.size - 1), _REDUCED_POINTS)
-    fits = [(k, Spacings.of(top, int(k)).best()) for k in ks if top.varied(int(k))]
+    fits = [(k, Spacings.of(top, int(k)).estimate()) for k in ks if top.varied(int(k))]
     return tuple((float(k), 1.0 / gamma) for k, gamma in fits if gamma > 0.0)
 
 
-def mean_excess(top: Top) -> Pairs:
+def mean_excess(top: OrderStatistics) -> Pairs:
     """Return the mean excess of the deviations over thresholds, at most a hundred of them.
 
-    The four largest deviations serve as no threshold: a mean of fewer than four excesses is noise.
+    The four largest deviations are not used as thresholds: a mean of fewer than four excesses is
+    too noisy to plot.
 
     Examples
     --------
-    >>> from tailproof.tails.order import largest
+    >>> from tailproof.tails.order_statistics import largest
     >>> points = mean_excess(largest(np.arange(1.0, 11.0)))
     >>> points[0]  # of 2 .. 10 over 1
     (1.0, 5.0)
@@ -94,25 +95,25 @@ def mean_excess(top: Top) -> Pairs:
         return ()
     spread = np.geomspace(4, z.size - 1, _POINTS).round().astype(np.int64)
     # Of equal deviations the first: those before it are the ones that exceed the threshold.
-    picked = np.unique(np.searchsorted(-z, -z[spread]))
-    picked = picked[picked >= 4]
-    over = np.cumsum(z)[picked - 1] / picked - z[picked]
-    return _pairs(z[picked][::-1], over[::-1])
+    counts = np.unique(np.searchsorted(-z, -z[spread]))
+    counts = counts[counts >= 4]
+    excess = np.cumsum(z)[counts - 1] / counts - z[counts]
+    return _pairs(z[counts][::-1], excess[::-1])
 
 
 def gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
-    """Return sample against Gaussian quantiles at probabilities crowded towards both ends."""
+    """Return sample against Gaussian quantiles, at probabilities that are denser near 0 and 1."""
     n = values.size
     half = np.geomspace(0.5 / n, 0.5, _POINTS // 2)
     p = np.concatenate([half, 1.0 - half[-2::-1]])
-    low, high = np.quantile(values, [0.25, 0.75])
-    scale = float(high - low) / (2.0 * float(norm.ppf(0.75)))
+    lower, upper = np.quantile(values, [0.25, 0.75])
+    scale = float(upper - lower) / (2.0 * float(ndtri(0.75)))
     if scale == 0.0:
         scale = float(values.std()) or 1.0
-    return _pairs(norm.ppf(p), (np.quantile(values, p) - center) / scale)
+    return _pairs(ndtri(p), (np.quantile(values, p) - center) / scale)
 
 
-def curves(values: NDArray[np.float64], center: float, top: Top) -> Curves:
+def curves(values: NDArray[np.float64], center: float, top: OrderStatistics) -> Curves:
     """Return all plot data of one series, `top` being its largest absolute deviations."""
     return Curves(
         hill=hill_plot(top),

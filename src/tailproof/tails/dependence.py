@@ -7,7 +7,8 @@ large deviations, as in the returns of stocks); the larger of the two, r, gives 
     (1 + r) / (1 - r),
 
 the factor by which the variance of a mean exceeds that of independent payoffs if the dependence
-fades geometrically. n payoffs then tell as much as n / design effect independent ones.
+decays geometrically. n payoffs then carry as much information as n / design effect independent
+ones.
 """
 
 from __future__ import annotations
@@ -17,15 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm, rankdata
 
-LONGEST = 200_000  # consecutive payoffs looked at; a longer series is cut to its first ones
+MAX_LENGTH = 200_000  # consecutive payoffs used; of a longer series, the first ones
 _SIGNIFICANT = 0.01
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """How far a series is from independent draws.
+    """Serial dependence of a series of payoffs.
 
     Attributes
     ----------
@@ -62,7 +62,9 @@ def rank_autocorrelation(values: NDArray[np.float64]) -> float:
     >>> round(rank_autocorrelation(np.arange(100.0)), 2)
     0.97
     """
-    ranks = rankdata(values[:LONGEST])
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values[:MAX_LENGTH])
     ranks -= ranks.mean()
     total = float(ranks @ ranks)
     return float(ranks[1:] @ ranks[:-1]) / total if total > 0.0 else 0.0
@@ -70,6 +72,8 @@ def rank_autocorrelation(values: NDArray[np.float64]) -> float:
 
 def _p_value(n: int, *correlations: float) -> float:
     """Return the Bonferroni p-value; sqrt(n) r is standard Gaussian under independence."""
+    from scipy.stats import norm
+
     largest = max(abs(r) for r in correlations)
     return min(1.0, len(correlations) * 2.0 * float(norm.sf(math.sqrt(n) * largest)))
 
@@ -81,7 +85,7 @@ def _effect(n: int, r: float) -> float:
 def dependence(values: NDArray[np.float64], center: float) -> Dependence:
     """Measure the serial dependence of one series in the order it came.
 
-    Only the first 200,000 payoffs of a longer series are looked at.
+    Only the first 200,000 payoffs of a longer series are used.
 
     Examples
     --------
@@ -89,7 +93,7 @@ def dependence(values: NDArray[np.float64], center: float) -> Dependence:
     >>> dependence(walk, 0.0).design_effect > 50
     True
     """
-    head = values[:LONGEST]
+    head = values[:MAX_LENGTH]
     plain = rank_autocorrelation(head)
     size = rank_autocorrelation(np.abs(head - center))
     p = _p_value(head.size, plain, size)
@@ -117,6 +121,8 @@ def across_arms(exceeds: NDArray[np.bool_]) -> float:
     >>> round(across_arms(together))
     5
     """
+    from scipy.stats import chi2
+
     share = exceeds.mean(axis=0)
     independent = float((share * (1.0 - share)).sum())
     rows = exceeds.shape[0]

@@ -1,4 +1,4 @@
-"""Diagnosing: every arm, all arms together, and what to give to the policies."""
+"""The diagnosis of every arm and of all arms together, and the advice for the policies."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
 
 from tailproof._util import checks
 from tailproof.tails import dependence as dep
+from tailproof.tails.advice import ArmTail, MomentAdvice, PooledArms, advise
 from tailproof.tails.curves import curves
 from tailproof.tails.dependence import Dependence
+from tailproof.tails.files import Progress, read_table
 from tailproof.tails.indices import moment, pickands, reduced_hill
 from tailproof.tails.normality import REJECTION, Normality, normality
-from tailproof.tails.order import Top, deviations, largest, robust_scale
-from tailproof.tails.recommendation import Member, Pool, Recommendation, recommend
+from tailproof.tails.order_statistics import OrderStatistics, deviations, largest, robust_scale
 from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
 from tailproof.tails.series import Series, Table, diagnosable, table, transformed
 from tailproof.tails.shape import fit_shape
-from tailproof.tails.tables import Progress, read_table
-from tailproof.tails.verdict import judge, silent
+from tailproof.tails.verdict import judge, too_dependent
 
-# The share of arms in which the Gaussian is rejected is tested against REJECTION at this level.
+# The share of arms in which the Gaussian is rejected is tested against REJECTION at this p-value.
 _TOO_MANY_REJECTIONS = 0.01
-# Arms of down to 20 payoffs put up to a quarter of them into the tail; the pool must reach as far.
-_POOL_KEPT = 0.3
+# The tail of an arm of 20 payoffs has up to a quarter of them; the pool must keep as many.
+_POOL_SHARE = 0.3
 
 
-def _side(side: str, top: Top, level: float) -> TailSide:
+def _side(side: str, top: OrderStatistics, level: float) -> TailSide:
     return TailSide(side, reduced_hill(top, level), moment(top, level), pickands(top, level))
 
 
 def _examine(
     name: str,
     values: NDArray[np.float64],
-    top: Top,
+    top: OrderStatistics,
     level: float,
     *,
     center: float,
@@ -45,19 +44,20 @@ def _examine(
     tests: Normality | None,
     rejected: bool,
 ) -> ArmDiagnosis:
-    """Diagnose one series whose dependence and normality are known; alpha is left to the advice."""
+    """Diagnose one series whose dependence and normality are known; `_advise` adds alpha."""
     fit = fit_shape(top, level, design_effect=dependence.design_effect)
     verdict, reason = judge(rejected, fit, dependence)
-    right = largest(deviations(values, center, "right"))
-    left = largest(deviations(values, center, "left"))
+    right, left = (
+        _side(side, largest(deviations(values, center, side)), level) for side in ("right", "left")
+    )
     return ArmDiagnosis(
         name=name,
         n=values.size,
         center=center,
         scale=robust_scale(np.abs(values - center)),
         both=_side("both", top, level),
-        right=_side("right", right, level),
-        left=_side("left", left, level),
+        right=right,
+        left=left,
         shape=fit,
         normality=tests,
         rejected=rejected,
@@ -70,27 +70,27 @@ def _examine(
 
 
 def _advise(
-    whole: ArmDiagnosis, top: Top, members: list[Member], level: float
-) -> tuple[ArmDiagnosis, Recommendation]:
-    """Return `whole` with its alpha, and the advice for the arms in it."""
-    pool = Pool(
-        arms=members,
+    pooled: ArmDiagnosis, top: OrderStatistics, tails: list[ArmTail], level: float
+) -> tuple[ArmDiagnosis, MomentAdvice]:
+    """Return `pooled` with its alpha, and the advice for the arms in it."""
+    pool = PooledArms(
+        arms=tails,
         top=top,
-        design_effect=whole.dependence.design_effect,
-        silent=silent(whole.shape, whole.dependence),
+        design_effect=pooled.dependence.design_effect,
+        too_dependent=too_dependent(pooled.shape, pooled.dependence),
     )
-    advice = recommend(pool, level)
-    return replace(whole, alpha=advice.alpha), advice
+    advice = advise(pool, level)
+    return replace(pooled, alpha=advice.alpha), advice
 
 
 def _examine_arm(
     arm: Series, level: float, seed: int
-) -> tuple[ArmDiagnosis, Member, Recommendation]:
+) -> tuple[ArmDiagnosis, ArmTail, MomentAdvice]:
     center = float(np.median(arm.values))
     top = largest(np.abs(arm.values - center))
     tests = normality(arm.values, seed)
     dependence = dep.dependence(arm.values, center)
-    found = _examine(
+    diagnosis = _examine(
         arm.name,
         arm.values,
         top,
@@ -100,33 +100,35 @@ def _examine_arm(
         tests=tests,
         rejected=tests.rejected,
     )
-    member = Member(
+    tail = ArmTail(
         name=arm.name,
         values=arm.values,
         median=center,
         top=top,
-        hill=found.both.hill,
+        hill=diagnosis.both.hill,
         design_effect=dependence.design_effect,
-        heavy=found.heavy,
+        heavy=diagnosis.heavy,
     )
-    found, advice = _advise(found, top, [member], level)
-    return found, member, advice
+    diagnosis, advice = _advise(diagnosis, top, [tail], level)
+    return diagnosis, tail, advice
 
 
 def _examine_pool(
     source: Table, arms: list[ArmDiagnosis], level: float
-) -> tuple[ArmDiagnosis, Top]:
+) -> tuple[ArmDiagnosis, OrderStatistics]:
     """Diagnose all arms together: deviations from the arms' medians over the arms' scales."""
+    from scipy.stats import binom
+
     parts = [(s.values - a.center) / a.scale for s, a in zip(source.arms, arms, strict=True)]
     across = 1.0
     if source.aligned:
         across = dep.across_arms(np.abs(np.stack(parts, axis=1)) > 1.0)
     values = np.concatenate(parts)
     z = np.abs(values)
-    top = largest(z, keep=max(int(_POOL_KEPT * z.size), 200))
+    top = largest(z, keep=max(int(_POOL_SHARE * z.size), 200))
     rejections = sum(a.rejected for a in arms)
     by_chance = float(binom.sf(rejections - 1, len(arms), REJECTION))
-    found = _examine(
+    diagnosis = _examine(
         f"all {len(arms)} arms",
         values,
         top,
@@ -136,40 +138,40 @@ def _examine_pool(
         tests=None,
         rejected=by_chance < _TOO_MANY_REJECTIONS,
     )
-    return found, top
+    return diagnosis, top
 
 
 def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
-    found = pooled.dependence
-    if found.design_effect <= 1.0:
+    d = pooled.dependence
+    if d.design_effect <= 1.0:
         return []
-    together = f", arms vary together ({found.across:.1f} times)" if found.across > 1.0 else ""
+    together = f", arms vary together ({d.across:.1f} times)" if d.across > 1.0 else ""
     consequence = (
         "alpha and v are for independent draws from the payoffs seen, not for the series' future"
-        if silent(pooled.shape, found)
+        if too_dependent(pooled.shape, d)
         else "alpha and v allow for it"
     )
     return [
-        f"payoffs are not independent: rank autocorrelation {found.autocorrelation:.2f}, "
-        f"of sizes {found.autocorrelation_of_size:.2f}{together}; "
-        f"{pooled.n:,} payoffs tell as much as {pooled.n / found.design_effect:,.0f} independent "
-        f"ones. Index intervals assume independence and are too narrow; {consequence}"
+        f"payoffs are not independent: rank autocorrelation {d.autocorrelation:.2f}, of sizes "
+        f"{d.autocorrelation_of_size:.2f}{together}; {pooled.n:,} payoffs tell as much as "
+        f"{pooled.n / d.design_effect:,.0f} independent ones. Index intervals assume independence "
+        f"and are too narrow; {consequence}"
     ]
 
 
 def _diagnose_table(source: Table, *, transform: str, level: float, seed: int) -> Diagnosis:
     source = diagnosable(transformed(source, transform))
     examined = [_examine_arm(arm, level, seed) for arm in source.arms]
-    arms = [found for found, _, _ in examined]
+    arms = [diagnosis for diagnosis, _, _ in examined]
     if len(arms) == 1:
         pooled, advice = arms[0], examined[0][2]
     else:
-        whole, top = _examine_pool(source, arms, level)
-        pooled, advice = _advise(whole, top, [member for _, member, _ in examined], level)
+        pooled, top = _examine_pool(source, arms, level)
+        pooled, advice = _advise(pooled, top, [tail for _, tail, _ in examined], level)
     return Diagnosis(
         arms=tuple(arms),
         pooled=pooled,
-        recommendation=advice,
+        advice=advice,
         level=level,
         seed=seed,
         notes=(*source.notes, *_dependence_note(pooled)),
@@ -193,9 +195,9 @@ def diagnose(
     by : array of shape (n,), optional
         The arm of each payoff, for `payoffs` of shape (n,).
     seed : int
-        Of the Monte Carlo p-value and of subsamples (over 100,000 payoffs an arm).
+        Seed of the Monte Carlo p-value and of subsamples (over 100,000 payoffs an arm).
     level : float
-        Confidence of all two-sided intervals, and of v.
+        Confidence level of all two-sided intervals, and of v.
     transform : {"none", "log-returns", "differences"}
         Applied to each arm first.
 
@@ -212,11 +214,11 @@ def diagnose(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> found = diagnose(rng.standard_t(2.5, size=5_000))
-    >>> found.verdict
+    >>> diagnosis = diagnose(rng.standard_t(2.5, size=5_000))
+    >>> diagnosis.verdict
     'heavy-tailed'
-    >>> low, high = found.pooled.both.hill.index_low, found.pooled.both.hill.index_high
-    >>> low < 2.5 < high
+    >>> hill = diagnosis.pooled.both.hill
+    >>> hill.index_lower < 2.5 < hill.index_upper
     True
     >>> diagnose(rng.uniform(size=5_000)).verdict
     'light-tailed (bounded)'

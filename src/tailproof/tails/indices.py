@@ -4,23 +4,23 @@ Notation: gamma is the extreme value index, a = 1/gamma the tail index, P(z > t)
 number of order statistics; U_j = j (ln z_j - ln z_{j+1}) the scaled log-spacings, j = 1..k.
 
 **Hill, bias-reduced.** For an exact power law the U_j are independent exponentials of mean gamma
-and the Hill estimator is their mean. For other heavy tails their mean drifts with j: Feuerverger
-and Hall (1999) and Beirlant, Dierckx, Goegebeur and Matthys (1999) put
+and the Hill estimator is their mean. For other heavy tails their mean changes with j: Feuerverger
+and Hall (1999) and Beirlant, Dierckx, Goegebeur and Matthys (1999) model
 
     E U_j = gamma exp(d (j / (k + 1))^(-rho)),
 
 with rho < 0 the second-order parameter; d = 0 gives the Hill estimator back. Maximum likelihood in
 (gamma, d) removes the bias of second order; the interval is the profile likelihood's. rho is fixed
-at -0.6 instead of estimated: estimates of rho vary too much to help, and -0.6 lies amid what the
-usual heavy tails have (Student-t -2 gamma, a Pareto seen from its median -gamma, stable and Frechet
--1), so that what a wrong rho leaves behind stays below the standard error. The price is a standard
-error of (1 - rho) / |rho| = 2.7 times that of the Hill estimator; `benchmarks/tail_coverage.py`
-shows what it buys.
+at -0.6 instead of estimated: estimates of rho vary too much to help, and -0.6 is in the middle of
+the usual heavy tails (Student-t -2 gamma, a Pareto centered at its median -gamma, stable and
+Frechet -1), so that the bias that a wrong rho leaves stays below the standard error. The standard
+error is (1 - rho) / |rho| = 2.7 times that of the Hill estimator; `benchmarks/tail_coverage.py`
+measures the coverage of the intervals.
 
 **Moment** (Dekkers, Einmahl, de Haan 1989) and **Pickands** (1975) hold for every sign of gamma;
-their intervals are the asymptotic normal ones, with the variance taken at the estimate. The moment
-estimate is freed of its small-sample bias: under a power law it is gamma m1 + B with (m1, B) free
-of parameters, and E B = -2.9 / k by simulation for k from 20 to 300.
+their intervals are the asymptotic normal ones, with the variance taken at the estimate. The
+small-sample bias of the moment estimate is removed: under a power law it is gamma m1 + B with
+(m1, B) free of parameters, and E B = -2.9 / k by simulation for k from 20 to 300.
 
 **Choice of k.** Start from 0.7 n^(2/3) (Hill) or 0.5 n^(2/3) (moment, Pickands, which are not bias
 reduced), then, for Hill and moment, halve up to twice while the estimate contradicts those from a
@@ -36,16 +36,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import chi2, norm
+from scipy.special import ndtri
 
-from tailproof.tails.order import Top, standard_k
+from tailproof.tails.order_statistics import MIN_ORDER_STATISTICS, OrderStatistics, standard_k
 
 RHO = -0.6
-FEWEST = 8  # order statistics below which no interval is worth its name
 
 _HILL_SHARE, _OTHER_SHARE = 0.7, 0.5  # of n^(2/3)
 _MOMENT_BIAS = 2.9  # times 1 / k
-_STEEPEST = 50.0  # drift d beyond which spacings are zero for all purposes
+_MAX_DRIFT = 50.0  # |d| beyond which spacings are zero for all purposes
 
 # Two estimates of the same number from nested samples differ by more than this many standard
 # deviations three times in a thousand.
@@ -60,19 +59,19 @@ class IndexEstimate:
     ----------
     method : str
         "hill", "moment" or "pickands".
-    gamma, gamma_low, gamma_high : float
+    gamma, gamma_lower, gamma_upper : float
         The estimate and its two-sided confidence limits.
     k : int
         The number of order statistics used (for Pickands the outermost, 4 times the innermost).
     stable : bool
-        Whether the estimate from all order statistics tried first agrees with those from fewer. If
-        not, the tail changes with the threshold and the interval covers what is left of it.
+        Whether the estimate from the first k tried agrees with those from fewer order statistics.
+        If not, the index changes with the threshold, and the interval is for the threshold used.
     """
 
     method: str
     gamma: float
-    gamma_low: float
-    gamma_high: float
+    gamma_lower: float
+    gamma_upper: float
     k: int
     stable: bool = True
 
@@ -82,14 +81,14 @@ class IndexEstimate:
         return _reciprocal(self.gamma)
 
     @property
-    def index_low(self) -> float:
+    def index_lower(self) -> float:
         """The lower confidence limit of the tail index."""
-        return _reciprocal(self.gamma_high)
+        return _reciprocal(self.gamma_upper)
 
     @property
-    def index_high(self) -> float:
+    def index_upper(self) -> float:
         """The upper confidence limit of the tail index."""
-        return _reciprocal(self.gamma_low)
+        return _reciprocal(self.gamma_lower)
 
 
 def _reciprocal(gamma: float) -> float:
@@ -112,7 +111,7 @@ class Spacings:
     w: NDArray[np.float64]
 
     @classmethod
-    def of(cls, top: Top, k: int) -> Spacings:
+    def of(cls, top: OrderStatistics, k: int) -> Spacings:
         """Return the spacings of the `k` largest deviations."""
         j = np.arange(1, k + 1, dtype=np.float64)
         logs = np.log(top.z[: k + 1])
@@ -122,11 +121,11 @@ class Spacings:
         """Return the d in [-50, 50] of the highest likelihood, at this `gamma` or jointly with it.
 
         Minus the log-likelihood is k ln(sum e / k) + d sum w, respectively sum e / gamma + d sum w,
-        with e_j = U_j exp(-d w_j): convex, so that its rising slope is brought to zero by Newton
-        steps, or by halving the bracket where such a step would leave it.
+        with e_j = U_j exp(-d w_j). It is convex: Newton steps find the zero of its slope, and
+        bisection replaces a step that would leave the bracket.
         """
         w, k, total = self.w, self.w.size, float(self.w.sum())
-        low, high, d = -_STEEPEST, _STEEPEST, 0.0
+        lower, upper, d = -_MAX_DRIFT, _MAX_DRIFT, 0.0
         for _ in range(100):
             e = self.u * np.exp(-d * w)
             s0, s1, s2 = float(e.sum()), float(e @ w), float(e @ (w * w))
@@ -134,33 +133,35 @@ class Spacings:
                 slope, curve = total - k * s1 / s0, k * (s2 / s0 - (s1 / s0) ** 2)
             else:
                 slope, curve = total - s1 / gamma, s2 / gamma
-            low, high = (low, d) if slope > 0.0 else (d, high)
-            following = d - slope / curve if curve > 0.0 else math.inf
-            if not low < following < high:
-                following = 0.5 * (low + high)
-            if abs(following - d) < 1e-10:
+            lower, upper = (lower, d) if slope > 0.0 else (d, upper)
+            proposal = d - slope / curve if curve > 0.0 else math.inf
+            if not lower < proposal < upper:
+                proposal = 0.5 * (lower + upper)
+            if abs(proposal - d) < 1e-10:
                 break
-            d = following
+            d = proposal
         return d
 
-    def deviance_half(self, gamma: float) -> float:
+    def profile_nll(self, gamma: float) -> float:
         """Return minus the log-likelihood maximized over d at this `gamma`."""
         d = self.drift(gamma)
         e = float((self.u * np.exp(-d * self.w)).sum())
         return self.u.size * math.log(gamma) + d * float(self.w.sum()) + e / gamma
 
-    def best(self) -> float:
+    def estimate(self) -> float:
         """Return the maximum likelihood estimate of gamma."""
         d = self.drift()
         return float((self.u * np.exp(-d * self.w)).mean())
 
     def limit(self, gamma: float, confidence: float, upper: bool, design_effect: float) -> float:
         """Return the one-sided profile likelihood limit of gamma at this `confidence`."""
+        from scipy.stats import chi2
+
         allowed = 0.5 * float(chi2.ppf(2.0 * confidence - 1.0, 1)) * design_effect
-        bottom = self.deviance_half(gamma)
+        minimum = self.profile_nll(gamma)
 
         def excess(log_gamma: float) -> float:
-            return self.deviance_half(math.exp(log_gamma)) - bottom - allowed
+            return self.profile_nll(math.exp(log_gamma)) - minimum - allowed
 
         start = math.log(gamma)
         reach = 3.0 * math.sqrt(2.0 * allowed / self.u.size) + 1e-6
@@ -179,39 +180,41 @@ def stable_k(
 ) -> int:
     """Return the first of k, k/2, k/4 whose estimate agrees with those from fewer, or the last.
 
-    As the sample is nested and the estimator efficient at its rate, the difference of two estimates
-    has the difference of their variances as its variance; beyond 3 standard deviations they
-    contradict each other. An estimate that ties make impossible (NaN) contradicts nothing. A
-    quarter of k is the least: a tail that changes all the way has no index to find, and from a
-    handful of payoffs none will be.
+    As the samples are nested and the estimator efficient at its rate, the difference of two
+    estimates has the difference of their variances as its variance; beyond 3 standard deviations
+    they contradict each other. An estimate that ties make impossible (NaN) contradicts nothing. k/4
+    is the smallest k tried: an index that changes with every threshold has no limit to find.
     """
-    least = k // 4
-    while k // 2 >= max(least, FEWEST):
-        here = estimate(k)
-        if math.isnan(here):
+    smallest = max(k // 4, MIN_ORDER_STATISTICS)
+    while k // 2 >= smallest:
+        gamma = estimate(k)
+        if math.isnan(gamma):
             break
-        spread = variance(k, here)
-        rooms = {m: variance(m, here) - spread for m in (k // 2, k // 4) if m >= FEWEST}
-        if not any(
-            abs(estimate(m) - here) > _CONTRADICTION * math.sqrt(max(room, 0.0))
-            for m, room in rooms.items()
-        ):
+        contradicted = any(
+            abs(estimate(m) - gamma)
+            > _CONTRADICTION * math.sqrt(max(variance(m, gamma) - variance(k, gamma), 0.0))
+            for m in (k // 2, k // 4)
+            if m >= MIN_ORDER_STATISTICS
+        )
+        if not contradicted:
             break
         k //= 2
     return k
 
 
-def hill(top: Top, k: int) -> float:
+def hill(top: OrderStatistics, k: int) -> float:
     """Return the classical Hill estimate of gamma, the mean of ln(z_j / z_{k+1}), j = 1..k."""
     return float(np.log(top.z[:k] / top.z[k]).mean())
 
 
-def reduced_hill(top: Top, level: float, *, design_effect: float = 1.0) -> IndexEstimate | None:
+def reduced_hill(
+    top: OrderStatistics, level: float, *, design_effect: float = 1.0
+) -> IndexEstimate | None:
     """Return the bias-reduced Hill estimate with its profile likelihood interval.
 
     Parameters
     ----------
-    top : Top
+    top : OrderStatistics
         The largest deviations of one side.
     level : float
         Two-sided confidence of the interval.
@@ -225,56 +228,59 @@ def reduced_hill(top: Top, level: float, *, design_effect: float = 1.0) -> Index
 
     Examples
     --------
-    >>> from tailproof.tails.order import largest
+    >>> from tailproof.tails.order_statistics import largest
     >>> z = np.random.default_rng(0).pareto(2.0, 5_000) + 1.0
     >>> estimate = reduced_hill(largest(z), 0.9)
-    >>> estimate.index_low < 2.0 < estimate.index_high
+    >>> estimate.index_lower < 2.0 < estimate.index_upper
     True
     """
     start = top.usable(standard_k(top.n, _HILL_SHARE))
-    if not (start >= FEWEST and top.varied(start)):
+    if not top.sufficient(start):
         return None
 
     def log_gamma(m: int) -> float:
         m = top.strict(m)
-        return math.log(Spacings.of(top, m).best()) if top.varied(m) else math.nan
+        return math.log(Spacings.of(top, m).estimate()) if top.varied(m) else math.nan
 
     inflation = ((1.0 - RHO) / RHO) ** 2
     k = top.strict(stable_k(start, log_gamma, lambda m, _: inflation / m))
-    if not (k >= FEWEST and top.varied(k)):
+    if not top.sufficient(k):
         return None
     spacings = Spacings.of(top, k)
-    gamma = spacings.best()
-    side = 0.5 + 0.5 * level
-    low = spacings.limit(gamma, side, upper=False, design_effect=design_effect)
-    high = spacings.limit(gamma, side, upper=True, design_effect=design_effect)
-    return IndexEstimate("hill", gamma, low, high, k, stable=k == start)
+    gamma, confidence = spacings.estimate(), 0.5 + 0.5 * level
+    lower, upper = (
+        spacings.limit(gamma, confidence, upper=side, design_effect=design_effect)
+        for side in (False, True)
+    )
+    return IndexEstimate("hill", gamma, lower, upper, k, stable=k == start)
 
 
-def cautious_limit(
-    top: Top, estimate: IndexEstimate, level: float, *, design_effect: float = 1.0
+def conservative_limit(
+    top: OrderStatistics, estimate: IndexEstimate, level: float, *, design_effect: float = 1.0
 ) -> float:
-    """Return an upper limit of gamma that holds at either end of the range tried.
+    """Return an upper limit of gamma that holds at the first k tried and at the k used.
 
     For a stable estimate this is its own limit. For one that changes with the threshold it is the
-    largest of its own limit and those of the bias-reduced and the classical Hill estimates from
-    all order statistics tried first.
+    largest of its own limit and those of the bias-reduced and the classical Hill estimates at the
+    first k tried.
     """
     if estimate.stable:
-        return estimate.gamma_high
+        return estimate.gamma_upper
     k = top.usable(standard_k(top.n, _HILL_SHARE))
-    side = 0.5 + 0.5 * level
+    confidence = 0.5 + 0.5 * level
     spacings = Spacings.of(top, k)
-    reduced = spacings.limit(spacings.best(), side, upper=True, design_effect=design_effect)
-    classical = hill(top, k) * (1.0 + float(norm.ppf(side)) * math.sqrt(design_effect / k))
-    return max(estimate.gamma_high, reduced, classical)
+    reduced = spacings.limit(
+        spacings.estimate(), confidence, upper=True, design_effect=design_effect
+    )
+    classical = hill(top, k) * (1.0 + float(ndtri(confidence)) * math.sqrt(design_effect / k))
+    return max(estimate.gamma_upper, reduced, classical)
 
 
-def _moment_gamma(top: Top, k: int) -> float:
+def _moment_gamma(top: OrderStatistics, k: int) -> float:
     logs = np.log(top.z[:k] / top.z[k])
     first, second = float(logs.mean()), float((logs * logs).mean())
-    rest = 1.0 - first * first / second if second > 0.0 else 0.0
-    return first + 1.0 - 0.5 / rest + _MOMENT_BIAS / k if rest > 0.0 else math.nan
+    ratio = 1.0 - first * first / second if second > 0.0 else 0.0
+    return first + 1.0 - 0.5 / ratio + _MOMENT_BIAS / k if ratio > 0.0 else math.nan
 
 
 def _moment_variance(g: float) -> float:
@@ -287,7 +293,7 @@ def _moment_variance(g: float) -> float:
     return (1.0 - g) ** 2 * (1.0 - 2.0 * g) * inner
 
 
-def _pickands_gamma(top: Top, k: int) -> float:
+def _pickands_gamma(top: OrderStatistics, k: int) -> float:
     q = k // 4
     inner, outer = top.z[q - 1] - top.z[2 * q - 1], top.z[2 * q - 1] - top.z[4 * q - 1]
     return math.log2(inner / outer) if inner > 0.0 and outer > 0.0 else math.nan
@@ -304,15 +310,15 @@ def _pickands_variance(g: float) -> float:
 
 def _normal_estimate(
     method: str,
-    top: Top,
+    top: OrderStatistics,
     level: float,
-    gamma: Callable[[Top, int], float],
+    gamma: Callable[[OrderStatistics, int], float],
     variance: Callable[[float], float],
     *,
     nested: bool,
 ) -> IndexEstimate | None:
     start = k = top.usable(standard_k(top.n, _OTHER_SHARE))
-    if not (k >= FEWEST and top.varied(k)):
+    if not top.sufficient(k):
         return None
     if nested:
         k = stable_k(k, lambda m: gamma(top, m), lambda m, g: variance(g) / m)
@@ -321,26 +327,26 @@ def _normal_estimate(
     g = gamma(top, k)
     if not math.isfinite(g):
         return None
-    half = float(norm.ppf(0.5 + 0.5 * level)) * math.sqrt(variance(g) / k)
+    half = float(ndtri(0.5 + 0.5 * level)) * math.sqrt(variance(g) / k)
     return IndexEstimate(method, g, g - half, g + half, k, stable=k == start)
 
 
-def moment(top: Top, level: float) -> IndexEstimate | None:
+def moment(top: OrderStatistics, level: float) -> IndexEstimate | None:
     """Return the moment estimate (Dekkers, Einmahl, de Haan) with its asymptotic interval.
 
     gamma = M1 + 1 - 1 / (2 (1 - M1^2 / M2)), M_i the mean of ln(z_j / z_{k+1})^i over j = 1..k.
 
     Examples
     --------
-    >>> from tailproof.tails.order import largest
+    >>> from tailproof.tails.order_statistics import largest
     >>> z = np.random.default_rng(0).random(5_000)
-    >>> moment(largest(z), 0.9).gamma_high < 0  # a bounded variable: gamma = -1
+    >>> moment(largest(z), 0.9).gamma_upper < 0  # a bounded variable: gamma = -1
     True
     """
     return _normal_estimate("moment", top, level, _moment_gamma, _moment_variance, nested=True)
 
 
-def pickands(top: Top, level: float) -> IndexEstimate | None:
+def pickands(top: OrderStatistics, level: float) -> IndexEstimate | None:
     """Return Pickands' estimate with its asymptotic interval.
 
     gamma = log2((z_q - z_2q) / (z_2q - z_4q)), k = 4q. It does not change with location and scale,
@@ -348,10 +354,10 @@ def pickands(top: Top, level: float) -> IndexEstimate | None:
 
     Examples
     --------
-    >>> from tailproof.tails.order import largest
+    >>> from tailproof.tails.order_statistics import largest
     >>> z = np.random.default_rng(0).pareto(1.0, 5_000)
     >>> estimate = pickands(largest(z), 0.9)
-    >>> estimate.gamma_low < 1.0 < estimate.gamma_high
+    >>> estimate.gamma_lower < 1.0 < estimate.gamma_upper
     True
     """
     return _normal_estimate(

@@ -1,30 +1,29 @@
-"""Which alpha and v the policies may be given: finite moments, with confidence.
+"""Confidence limits for moments: the alpha and v that the policies may be given.
 
-The policies ask for alpha in (0, 1] and v with E|y - c|^(1 + alpha) <= v at every arm, c the
-constant subtracted from all payoffs. Two statements are needed.
+The policies need alpha in (0, 1] and v with E|y - c|^(1 + alpha) <= v at every arm, c the constant
+subtracted from all payoffs. Two statements are needed.
 
 **alpha.** The moment of order q = 1 + alpha is finite if q is below the tail index. With L the
 lower confidence limit of the index, alpha = 1 if L > 2 and otherwise 0.8 (L - 1), rounded down to a
-multiple of 0.05: the fifth left over keeps the moment from being finite by a hair. If nothing is
-left, not even a finite mean can be claimed.
+multiple of 0.05; the factor 0.8 keeps q away from the index, where the moment diverges. If alpha
+would be 0, not even a finite mean can be claimed.
 
-**v.** A mean of |y - c|^q has no useful interval of its own, since its variance is infinite
-whenever the index is below 2q. So the moment is split at a high threshold u, beyond which k of n
-payoffs lie:
+**v.** A mean of |y - c|^q has no useful interval, since its variance is infinite whenever the index
+is below 2q. So the moment is split at a high threshold u, exceeded by k of n payoffs:
 
     E|y - c|^q  <=  E[|y - c|^q; z <= u]  +  P(z > u) ( (E[z^q | z > u])^(1/q) + |m - c| )^q,
 
 z = |y - m| the deviation from the arm's own median m (Minkowski). The first term is bounded, so
-that the central limit theorem holds; P(z > u) is a quantile of a Beta(k + 1, n - k) variable; the
-conditional moment follows from the quantile function that belongs to the model of the bias-reduced
-Hill estimator,
+that the central limit theorem holds; P(z > u) is bounded by a quantile of a Beta(k + 1, n - k)
+variable; the conditional moment follows from the quantile function of the model behind the
+bias-reduced Hill estimator,
 
     z = u exp( gamma * integral from t to 1 of exp(d s^(-rho)) / s ds ),     t uniform on (0, 1),
 
-at the upper confidence limit of gamma. With two-sided `level` for the index and half of what it
-leaves for each of the other two, v holds with confidence `level` (Bonferroni), given independent
-payoffs and a tail of that form, shared by the arms up to its scale. The maximum over arms bounds
-the largest moment with the same confidence, because the bound of the worst arm alone does.
+at the upper confidence limit of gamma. With two-sided `level` for the index, and the remaining
+error probability shared by the other two, v holds with confidence `level` (Bonferroni), given
+independent payoffs and a tail of that form, common to the arms up to its scale. The maximum over
+arms bounds the largest moment with the same confidence, because the bound of the worst arm does.
 """
 
 from __future__ import annotations
@@ -34,35 +33,35 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, norm
+from scipy.special import ndtri
 
 from tailproof.tails.indices import RHO, IndexEstimate, Spacings
-from tailproof.tails.order import Top
+from tailproof.tails.order_statistics import OrderStatistics
 
-_KEPT = 0.8  # of index - 1
+_MARGIN = 0.8  # alpha over index - 1
 _STEP = 0.05
-_FEWEST_BEYOND = 5
+_MIN_EXCEEDANCES = 5
 
 
 @dataclass(frozen=True)
-class MomentBound:
+class MomentEstimate:
     """E|y - c|^q of one arm: estimate and upper confidence limit, in units of payoff^q."""
 
     estimate: float
     upper: float
 
 
-def choose_alpha(index_low: float) -> float | None:
-    """Return the alpha a lower confidence limit of the tail index allows, None if none.
+def choose_alpha(index_lower: float) -> float | None:
+    """Return the alpha that a lower confidence limit of the tail index allows, None if none.
 
     Examples
     --------
     >>> choose_alpha(2.3), choose_alpha(1.9), choose_alpha(1.02)
     (1.0, 0.7, None)
     """
-    if index_low > 2.0:
+    if index_lower > 2.0:
         return 1.0
-    steps = math.floor(_KEPT * (index_low - 1.0) / _STEP + 1e-9)
+    steps = math.floor(_MARGIN * (index_lower - 1.0) / _STEP + 1e-9)
     return round(min(steps * _STEP, 1.0), 2) if steps >= 1 else None
 
 
@@ -72,29 +71,29 @@ class TailModel:
 
     Attributes
     ----------
-    top : Top
-        The largest deviations, in whatever unit: only ratios are used.
+    top : OrderStatistics
+        The largest deviations, in any unit: only ratios are used.
     k : int
-        Deviations the fit used.
+        Number of deviations in the fit.
     gamma, drift : float
         The parameters gamma and d of the spacings model.
     """
 
-    top: Top
+    top: OrderStatistics
     k: int
     gamma: float
     drift: float
 
     @classmethod
-    def best(cls, top: Top, hill: IndexEstimate) -> TailModel:
+    def at_estimate(cls, top: OrderStatistics, hill: IndexEstimate) -> TailModel:
         """Return the model at the maximum likelihood estimate."""
         return cls(top, hill.k, hill.gamma, Spacings.of(top, hill.k).drift())
 
     @classmethod
-    def worst(cls, top: Top, hill: IndexEstimate) -> TailModel:
+    def at_upper_limit(cls, top: OrderStatistics, hill: IndexEstimate) -> TailModel:
         """Return the model at the upper confidence limit of gamma."""
-        drift = Spacings.of(top, hill.k).drift(hill.gamma_high)
-        return cls(top, hill.k, hill.gamma_high, drift)
+        drift = Spacings.of(top, hill.k).drift(hill.gamma_upper)
+        return cls(top, hill.k, hill.gamma_upper, drift)
 
     def _beyond_k(self, q: float) -> float:
         """Return E[(z / z_{k+1})^q | z > z_{k+1}] by quadrature in y = -ln t."""
@@ -103,17 +102,17 @@ class TailModel:
         end = 20.0 / -RHO  # where exp(d s^(-rho)) has become 1
         y = np.linspace(0.0, end, 6_001)
         slope = np.exp(self.drift * np.exp(RHO * y))
-        width = y[1]
-        log_ratio = np.concatenate([[0.0], np.cumsum(0.5 * width * (slope[1:] + slope[:-1]))])
+        step = y[1]
+        log_ratio = np.concatenate([[0.0], np.cumsum(0.5 * step * (slope[1:] + slope[:-1]))])
         exponent = q * self.gamma * log_ratio - y
         if float(exponent.max()) > 600.0:
             return math.inf
         density = np.exp(exponent)
-        rest = float(density[-1]) / (1.0 - q * self.gamma)
-        return float(width * (density.sum() - 0.5 * (density[0] + density[-1]))) + rest
+        beyond_end = float(density[-1]) / (1.0 - q * self.gamma)
+        return float(step * (density.sum() - 0.5 * (density[0] + density[-1]))) + beyond_end
 
     def ratio(self, share: float, q: float) -> float:
-        """Return E[(z / u)^q | z > u] for the u beyond which a `share` of the payoffs lies."""
+        """Return E[(z / u)^q | z > u] for the u that a `share` of the payoffs exceeds."""
         top, k = self.top, self.k
         beyond = self._beyond_k(q)
         m = min(round(share * top.n), top.z.size - 1)
@@ -126,56 +125,61 @@ class TailModel:
 
 def moment_bound(
     values: NDArray[np.float64],
-    middle: float,
+    median: float,
     center: float,
     q: float,
     models: tuple[TailModel, TailModel],
     level: float,
     *,
     design_effect: float = 1.0,
-) -> MomentBound:
+) -> MomentEstimate:
     """Bound E|y - center|^q of one arm.
 
     Parameters
     ----------
     values : array of shape (n,)
         The arm's payoffs.
-    middle, center : float
-        Their own median, and the constant subtracted from the payoffs of all arms.
+    median, center : float
+        Their median, and the constant subtracted from the payoffs of all arms.
     q : float
         Order of the moment, 1 + alpha.
     models : pair of TailModel
-        The tail's shape at its estimate and at its confidence limit; the arm's own, or that of all
-        arms.
+        The tail at the estimate of gamma and at its upper limit; of the arm, or of all arms.
     level : float
         Confidence of the bound.
     design_effect : float
         By how much dependence inflates variances.
     """
-    best, worst = models
-    z = np.abs(values - middle)
+    from scipy.stats import beta
+
+    at_estimate, at_limit = models
+    z = np.abs(values - median)
     n = z.size
-    share = max(round(best.k / best.top.n * n), _FEWEST_BEYOND) / n
+    share = max(round(at_estimate.k / at_estimate.top.n * n), _MIN_EXCEEDANCES) / n
     u = float(np.partition(z, n - 1 - round(share * n))[n - 1 - round(share * n)])
     inside = z <= u
     k = n - int(np.count_nonzero(inside))
     body = np.where(inside, np.abs(values - center), 0.0) ** q
-    mean, spread = float(body.mean()), float(body.std(ddof=1)) * math.sqrt(design_effect / n)
-    side = 1.0 - 0.25 * (1.0 - level)
-    estimate, upper = mean, mean + float(norm.ppf(side)) * spread
+    mean = float(body.mean())
+    standard_error = float(body.std(ddof=1)) * math.sqrt(design_effect / n)
+    confidence = 1.0 - 0.25 * (1.0 - level)
+    estimate, upper = mean, mean + float(ndtri(confidence)) * standard_error
     if k:
-        offset = abs(middle - center)
-        likely = (u * best.ratio(share, q) ** (1.0 / q) + offset) ** q
-        unlikely = (u * worst.ratio(share, q) ** (1.0 / q) + offset) ** q
-        few, many = k / design_effect, n / design_effect
-        estimate += k / n * likely
-        upper += float(beta.ppf(side, few + 1.0, max(many - few, 1.0))) * unlikely
-    return MomentBound(estimate, upper)
+        offset = abs(median - center)
+        tail, tail_upper = (
+            (u * model.ratio(share, q) ** (1.0 / q) + offset) ** q
+            for model in (at_estimate, at_limit)
+        )
+        effective_k, effective_n = k / design_effect, n / design_effect
+        estimate += k / n * tail
+        others = max(effective_n - effective_k, 1.0)
+        upper += float(beta.ppf(confidence, effective_k + 1.0, others)) * tail_upper
+    return MomentEstimate(estimate, upper)
 
 
 def bounded_moment(
     values: NDArray[np.float64], center: float, q: float, level: float
-) -> MomentBound:
+) -> MomentEstimate:
     """Bound E|y - center|^q of bounded payoffs, by the central limit theorem alone.
 
     Examples
@@ -186,5 +190,5 @@ def bounded_moment(
     """
     powers = np.abs(values - center) ** q
     mean = float(powers.mean())
-    spread = float(powers.std(ddof=1)) / math.sqrt(powers.size)
-    return MomentBound(mean, mean + float(norm.ppf(level)) * spread)
+    standard_error = float(powers.std(ddof=1)) / math.sqrt(powers.size)
+    return MomentEstimate(mean, mean + float(ndtri(level)) * standard_error)

@@ -1,32 +1,32 @@
-"""What a diagnosis holds: plain frozen records, one for each arm, one for all, one for advice."""
+"""The results of a diagnosis: one record for each arm, one for all arms, and the advice."""
 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tailproof._util.files import json_safe
 from tailproof.tails import report
+from tailproof.tails.advice import MomentAdvice
 from tailproof.tails.curves import Curves
 from tailproof.tails.dependence import Dependence
 from tailproof.tails.indices import IndexEstimate
 from tailproof.tails.normality import Normality
-from tailproof.tails.recommendation import Recommendation
 from tailproof.tails.shape import ShapeFit
 from tailproof.tails.verdict import HEAVY
 
 
 @dataclass(frozen=True)
 class TailSide:
-    """The tail index of one side by three estimators, None where ties or few payoffs forbid one.
+    """The tail index of one side by three estimators; None if payoffs are too few or tied.
 
     Attributes
     ----------
     side : str
         "both" (absolute deviations), "right" or "left".
     hill : IndexEstimate or None
-        Bias-reduced Hill estimate: the one the recommendation rests on.
+        Bias-reduced Hill estimate: the one the advice rests on.
     moment, pickands : IndexEstimate or None
     """
 
@@ -38,7 +38,7 @@ class TailSide:
 
 @dataclass(frozen=True)
 class ArmDiagnosis:
-    """What is known of one arm, or of all arms pooled.
+    """The diagnosis of one arm, or of all arms pooled.
 
     Intervals of tail indices assume independent payoffs; that of the shape is widened by the design
     effect.
@@ -61,7 +61,7 @@ class ArmDiagnosis:
     dependence : Dependence
     verdict, reason : str
     alpha : float or None
-        What the tail index of this arm alone would allow; None if nothing.
+        The alpha that the tail index of this arm alone allows; None if none.
     curves : Curves
         Plot data.
     """
@@ -90,24 +90,24 @@ class ArmDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The answer to "how heavy are my tails, and what alpha and v may I give to the policies?".
+    """How heavy the tails are, and which alpha and v the policies may be given.
 
     Attributes
     ----------
     arms : tuple of ArmDiagnosis
     pooled : ArmDiagnosis
         All arms together, each centered and scaled; for a single arm, that arm.
-    recommendation : Recommendation
+    advice : MomentAdvice
     level : float
         Confidence of the intervals.
     seed : int
     notes : tuple of str
-        What was left out, and what limits the answer.
+        Which arms and columns were left out, and what limits the conclusions.
     """
 
     arms: tuple[ArmDiagnosis, ...]
     pooled: ArmDiagnosis
-    recommendation: Recommendation
+    advice: MomentAdvice
     level: float
     seed: int
     notes: tuple[str, ...]
@@ -124,7 +124,7 @@ class Diagnosis:
 
     @property
     def sentence(self) -> str:
-        """Verdict and recommendation in words."""
+        """Verdict and advice in words."""
         return report.sentence(self)
 
     def table(self) -> str:
@@ -132,21 +132,10 @@ class Diagnosis:
         return report.table(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain lists, numbers and strings; infinities and NaN become None."""
-        return {"verdict": self.verdict, "sentence": self.sentence} | {
-            key: _plain(value) for key, value in asdict(self).items()
-        }
+        """Return everything as plain lists, numbers and text; infinities and NaN become text."""
+        fields: dict[str, Any] = json_safe(asdict(self))
+        return {"verdict": self.verdict, "sentence": self.sentence} | fields
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -1,9 +1,8 @@
-"""Payoffs in, arms out: the one place where the input of a diagnosis is checked.
+"""The input of a diagnosis, checked and split into arms.
 
 Payoffs come as one series, as a series with labels (long), as a table with an arm a column (wide),
-or as a mapping from names to series. Arms that cannot be diagnosed, because they are too short or
-constant, are set aside and named in the notes as long as others remain; if none remains, that is an
-error.
+or as a mapping from names to series. Arms that are too short or constant are left out and named in
+the notes; if no arm remains, that is an error.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
 
-FEWEST_PAYOFFS = 20
-LARGEST = 1e70  # fourth powers stay finite
+MIN_PAYOFFS = 20
+MAX_MAGNITUDE = 1e70  # fourth powers stay finite
 TRANSFORMS = ("none", "log-returns", "differences")
 
 
 @dataclass(frozen=True)
 class Series:
-    """The payoffs of one arm in the order they came, and what to call it."""
+    """The name of one arm and its payoffs in the order they came."""
 
     name: str
     values: NDArray[np.float64]
@@ -40,7 +39,7 @@ class Table:
     aligned : bool
         Whether the i-th payoffs of all arms were observed together (the rows of a wide table).
     notes : list of str
-        What the reader of the diagnosis should know about how the arms came about.
+        How the arms were made from the input.
     """
 
     arms: list[Series]
@@ -55,8 +54,10 @@ def _shown(names: Sequence[str]) -> str:
 
 def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
     """Raise if a payoff is so large that its fourth power would not be finite."""
-    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
-        raise ValueError(f"`|{name}| <= {LARGEST:g}` must hold, but got {np.abs(values).max():g}.")
+    if values.size and max(float(values.max()), -float(values.min())) > MAX_MAGNITUDE:
+        raise ValueError(
+            f"`|{name}| <= {MAX_MAGNITUDE:g}` must hold, but got {np.abs(values).max():g}."
+        )
 
 
 def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -95,7 +96,7 @@ def group(labels: ArrayLike, values: NDArray[np.float64]) -> list[Series]:
 
 
 def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
-    """Return the arms in `payoffs`, checked; `diagnose` says which forms it takes."""
+    """Return the arms in `payoffs`, checked; `diagnose` documents the forms it takes."""
     if isinstance(payoffs, Mapping):
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` is a mapping, but got both.")
@@ -136,8 +137,8 @@ def transformed(source: Table, transform: str) -> Table:
                 )
             values = np.log(values)
         arms.append(Series(arm.name, np.diff(values)))
-    named = "log-returns ln(x_t / x_{t-1})" if transform == "log-returns" else "differences"
-    note = f"diagnosed are the {named} of the values in the order they came"
+    changes = "log-returns ln(x_t / x_{t-1})" if transform == "log-returns" else "differences"
+    note = f"diagnosed are the {changes} of the values in the order they came"
     return Table(arms, source.aligned, [*source.notes, note])
 
 
@@ -147,7 +148,7 @@ def diagnosable(source: Table) -> Table:
         raise ValueError("`payoffs` must hold payoffs, but got none.")
     short, constant, arms = [], [], []
     for arm in source.arms:
-        if arm.values.size < FEWEST_PAYOFFS:
+        if arm.values.size < MIN_PAYOFFS:
             short.append(arm.name)
         elif float(arm.values.min()) == float(arm.values.max()):
             constant.append(arm.name)
@@ -161,12 +162,12 @@ def diagnosable(source: Table) -> Table:
                 f"(every payoff of {_shown(constant)} is the same)."
             )
         raise ValueError(
-            f"`len(payoffs) >= {FEWEST_PAYOFFS}` must hold for at least one arm, "
+            f"`len(payoffs) >= {MIN_PAYOFFS}` must hold for at least one arm, "
             f"but the longest of {len(source.arms)} has {most}."
         )
     notes = list(source.notes)
     if short:
-        notes.append(f"left out, fewer than {FEWEST_PAYOFFS} payoffs: {_shown(short)}")
+        notes.append(f"left out, fewer than {MIN_PAYOFFS} payoffs: {_shown(short)}")
     if constant:
         notes.append(f"left out, constant: {_shown(constant)}")
     return Table(arms, source.aligned and len(arms) > 1, notes)

@@ -2,18 +2,17 @@
 
 The excesses y = z_j - z_{k+1} of the k largest deviations over the next one follow, for large
 thresholds, P(y > t) = (1 + xi t / sigma)^(-1/xi) (Balkema and de Haan 1974, Pickands 1975). The
-shape xi tells the classes apart that tests of normality cannot: xi > 0 is a power law (heavy), xi =
-0 an exponential tail, xi < 0 a finite endpoint or a tail that thins out faster than any
-exponential. Below the limit the Gaussian shows xi < 0 at every threshold, because its hazard rate
-rises (see `gaussian_shape`), and so does every log-concave density: a test of xi <= 0 keeps its
-error rate for all of them at any k, which is why it may use twice as many order statistics as an
-index estimate.
+shape xi separates classes that tests of normality cannot: xi > 0 is a power law (heavy), xi = 0 an
+exponential tail, xi < 0 a finite endpoint or a tail that decays faster than any exponential. At
+finite thresholds the Gaussian has xi < 0, because its hazard rate rises (see `gaussian_shape`), and
+so has every log-concave density: a test of xi <= 0 keeps its error rate for all of them at any k,
+which is why it may use twice as many order statistics as an index estimate.
 
 The fit is made at k = 2 n^(2/3) and again at k/2 and k/4. The shape at finite thresholds need not
-be constant, nor its limit be reached: heavy tails here are those that thin out more slowly than any
+be constant, nor its limit be reached: heavy tails here are those that decay more slowly than any
 exponential over this whole range of thresholds, whether or not some bound, such as the limit of an
-insurance policy, cuts off the very largest. A second mode far out, which looks heavy at k, is given
-away at k/4 by a shape below zero.
+insurance policy, cuts off the very largest. A second mode at large deviations, which looks heavy at
+k, shows a shape below zero at k/4.
 
 Maximum likelihood, -1 < xi; its interval is the profile likelihood's. With theta = xi / sigma and
 G(theta) = mean(theta y / (1 + theta y)), the sigma that maximizes the likelihood at a given xi
@@ -29,10 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
-from scipy.stats import chi2, norm
 
-from tailproof.tails.indices import FEWEST
-from tailproof.tails.order import Top, standard_k
+from tailproof.tails.order_statistics import OrderStatistics, standard_k
 
 _SHARE = 2.0  # of n^(2/3)
 _EXPONENTIAL = 1e-7  # |theta| below which the fit is exponential to all digits that matter
@@ -44,7 +41,7 @@ class ShapeFit:
 
     Attributes
     ----------
-    shape, shape_low, shape_high : float
+    shape, shape_lower, shape_upper : float
         xi and its two-sided confidence limits, widened by the design effect of the series.
     scale : float
         sigma, in units of the payoffs.
@@ -53,15 +50,15 @@ class ShapeFit:
     k : int
         Number of excesses.
     gaussian : float
-        The shape a Gaussian shows at the same threshold; further out it is nearer to 0, so that a
-        fit below this one is lighter than a Gaussian.
+        The shape of a Gaussian at the same threshold; at higher thresholds it is nearer to 0, so
+        that a fit below this one is lighter than a Gaussian.
     inner : tuple of (int, float, float, float)
-        (k, shape, shape_low, shape_high) at half and at a quarter of the excesses.
+        (k, shape, shape_lower, shape_upper) at half and at a quarter of the excesses.
     """
 
     shape: float
-    shape_low: float
-    shape_high: float
+    shape_lower: float
+    shape_upper: float
     scale: float
     threshold: float
     k: int
@@ -71,7 +68,7 @@ class ShapeFit:
     @property
     def turns(self) -> bool:
         """Whether the shape is below 0, with confidence, at half or a quarter of the excesses."""
-        return any(high < 0.0 for _, _, _, high in self.inner)
+        return any(upper < 0.0 for _, _, _, upper in self.inner)
 
 
 def gaussian_shape(share: float) -> float:
@@ -85,6 +82,8 @@ def gaussian_shape(share: float) -> float:
     >>> round(gaussian_shape(0.05), 3)
     -0.162
     """
+    from scipy.stats import norm
+
     u = float(norm.isf(0.5 * share))
     return u * math.exp(float(norm.logsf(u)) - float(norm.logpdf(u))) - 1.0
 
@@ -99,7 +98,7 @@ class _Profile:
     def at(self, t: float) -> tuple[float, float]:
         """Return (shape, log-likelihood / k) at the point `t` of the curve."""
         theta = math.expm1(t) / self.top
-        if abs(theta) < _EXPONENTIAL:  # exponential: the limit, where the formulae below cancel
+        if abs(theta) < _EXPONENTIAL:  # exponential: the limit, where the formulas below cancel
             return theta, -1.0
         scaled = theta * self.y
         g = float((scaled / (1.0 + scaled)).mean())
@@ -110,46 +109,45 @@ class _Profile:
     def likelihood(self, t: float) -> float:
         return self.at(t)[1]
 
-    def best(self) -> float:
+    def maximum(self) -> float:
         """Return the `t` of the highest likelihood: a grid, then a search between neighbors."""
         grid = np.concatenate([np.linspace(-14.0, -2.0, 13), np.linspace(-1.5, 24.0, 36)])
         values = [self.likelihood(float(t)) for t in grid]
         i = int(np.argmax(values))
-        low, high = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, grid.size - 1)])
-        found = minimize_scalar(
-            lambda t: -self.likelihood(t),
-            bounds=(low, high),
-            method="bounded",
-            options={"xatol": 1e-7},
+        bounds = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, grid.size - 1)])
+        refined = minimize_scalar(
+            lambda t: -self.likelihood(t), bounds=bounds, method="bounded", options={"xatol": 1e-7}
         )
-        return float(found.x) if -float(found.fun) >= values[i] else float(grid[i])
+        return float(refined.x) if -float(refined.fun) >= values[i] else float(grid[i])
 
     def limit(self, t: float, allowed: float, end: float) -> float:
         """Return the shape between `t` and `end` where the likelihood has fallen by `allowed`."""
-        bottom = self.likelihood(t) - allowed
+        target = self.likelihood(t) - allowed
 
-        def rest(s: float) -> float:
-            return self.likelihood(s) - bottom
+        def margin(s: float) -> float:
+            return self.likelihood(s) - target
 
-        step, near = math.copysign(0.25, end - t), t
-        while near != end:
-            far = near + step
-            if (end - far) * step < 0.0:
-                far = end
-            if rest(far) < 0.0:
-                return self.at(float(brentq(rest, near, far, xtol=1e-9)))[0]
-            near, step = far, 1.5 * step
+        step, start = math.copysign(0.25, end - t), t
+        while start != end:
+            stop = start + step
+            if (end - stop) * step < 0.0:
+                stop = end
+            if margin(stop) < 0.0:
+                return self.at(float(brentq(margin, start, stop, xtol=1e-9)))[0]
+            start, step = stop, 1.5 * step
         return self.at(end)[0]
 
 
 def _interval(
-    top: Top, k: int, level: float, design_effect: float
+    top: OrderStatistics, k: int, level: float, design_effect: float
 ) -> tuple[float, float, float, float]:
     """Return (shape, its lower and upper limit, scale) from the `k` largest deviations."""
+    from scipy.stats import chi2
+
     y = top.z[:k] - top.z[k]
     mean = float(y.mean())
     profile = _Profile(y / mean)
-    t = profile.best()
+    t = profile.maximum()
     shape = profile.at(t)[0]
     allowed = 0.5 * float(chi2.ppf(level, 1)) * design_effect / k
     theta = math.expm1(t) / profile.top
@@ -157,12 +155,12 @@ def _interval(
     return shape, profile.limit(t, allowed, -30.0), profile.limit(t, allowed, 60.0), scale
 
 
-def fit_shape(top: Top, level: float, *, design_effect: float = 1.0) -> ShapeFit | None:
+def fit_shape(top: OrderStatistics, level: float, *, design_effect: float = 1.0) -> ShapeFit | None:
     """Fit a generalized Pareto distribution to the largest deviations.
 
     Parameters
     ----------
-    top : Top
+    top : OrderStatistics
         The largest deviations of one side.
     level : float
         Two-sided confidence of the interval of the shape.
@@ -176,20 +174,20 @@ def fit_shape(top: Top, level: float, *, design_effect: float = 1.0) -> ShapeFit
 
     Examples
     --------
-    >>> from tailproof.tails.order import largest
+    >>> from tailproof.tails.order_statistics import largest
     >>> z = np.abs(np.random.default_rng(0).standard_normal(5_000))
-    >>> fit_shape(largest(z), 0.9).shape_high < 0
+    >>> fit_shape(largest(z), 0.9).shape_upper < 0
     True
     """
     k = top.usable(standard_k(top.n, _SHARE))
-    if not (k >= FEWEST and top.varied(k)):
+    if not top.sufficient(k):
         return None
-    shape, low, high, scale = _interval(top, k, level, design_effect)
-    fewer = [m for m in (top.usable(k // 2), top.usable(k // 4)) if m >= FEWEST and top.varied(m)]
+    shape, lower, upper, scale = _interval(top, k, level, design_effect)
+    fewer = [m for m in (top.usable(k // 2), top.usable(k // 4)) if top.sufficient(m)]
     return ShapeFit(
         shape=shape,
-        shape_low=low,
-        shape_high=high,
+        shape_lower=lower,
+        shape_upper=upper,
         scale=scale,
         threshold=float(top.z[k]),
         k=k,

@@ -1,25 +1,25 @@
-"""The verdict: "not Gaussian" and "heavy-tailed" are two questions, answered by two statistics.
+"""The verdict: "not Gaussian" and "heavy-tailed" are decided by two different statistics.
 
 | Gaussian rejected? | shape xi of the tail (interval widened for dependence) | verdict |
 | --- | --- | --- |
 | no | any | light-tailed, consistent with a Gaussian |
 | yes | all above 0, and nowhere below 0 at k/2 and k/4 | heavy-tailed |
-| yes | all below what a Gaussian shows at that threshold | light-tailed, as of bounded payoffs |
+| yes | all below the shape of a Gaussian at that threshold | light-tailed, as of bounded payoffs |
 | yes | anything else | not Gaussian, no evidence of heavy tails |
 
-Heavy-tailed thus means: the largest deviations thin out more slowly than any exponential, with (1 +
-level) / 2 confidence. An exponential tail is called heavy once in twenty times at level 0.9, a
+Heavy-tailed thus means: the tail decays more slowly than any exponential, with (1 + level) / 2
+confidence. An exponential tail is called heavy once in twenty times at level 0.9, a
 Gaussian or bounded one hardly ever. Laws with an exponential tail whose hazard rate falls towards
 it (a gamma of shape below one) are called heavy more often than that.
 
-A series that trends or wanders repeats itself: its interval is widened by the design effect, and if
-fewer than eight independent large deviations would be left, nothing is said about its tail.
+A series with a trend or a random walk is dependent: its interval is widened by the design effect,
+and if that leaves fewer than eight independent large deviations, its tail is not judged.
 """
 
 from __future__ import annotations
 
 from tailproof.tails.dependence import Dependence
-from tailproof.tails.indices import FEWEST
+from tailproof.tails.order_statistics import MIN_ORDER_STATISTICS
 from tailproof.tails.shape import ShapeFit
 
 HEAVY = "heavy-tailed"
@@ -28,13 +28,13 @@ BOUNDED = "light-tailed (bounded)"
 GAUSSIAN = "light-tailed (consistent with a Gaussian)"
 
 
-def silent(fit: ShapeFit | None, dependence: Dependence) -> bool:
-    """Tell whether dependence leaves too few independent large deviations to speak of a tail."""
-    return fit is not None and fit.k / dependence.design_effect < FEWEST
+def too_dependent(fit: ShapeFit | None, dependence: Dependence) -> bool:
+    """Tell whether dependence leaves too few independent large deviations to judge the tail."""
+    return fit is not None and fit.k / dependence.design_effect < MIN_ORDER_STATISTICS
 
 
 def _interval(fit: ShapeFit) -> str:
-    return f"shape {fit.shape:.2f} ({fit.shape_low:.2f} to {fit.shape_high:.2f})"
+    return f"shape {fit.shape:.2f} ({fit.shape_lower:.2f} to {fit.shape_upper:.2f})"
 
 
 def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple[str, str]:
@@ -51,25 +51,25 @@ def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple
 
     Examples
     --------
-    >>> free = Dependence(0.0, 0.0, 1.0, 1.0, 1.0)
+    >>> independent = Dependence(0.0, 0.0, 1.0, 1.0, 1.0)
     >>> fit = ShapeFit(0.4, 0.2, 0.6, 1.0, 2.0, 100, -0.2, ())
-    >>> judge(True, fit, free)
+    >>> judge(True, fit, independent)
     ('heavy-tailed', 'shape 0.40 (0.20 to 0.60) above 0: heavier than an exponential tail')
     """
     if not rejected:
         return GAUSSIAN, "Lilliefors' test does not reject the Gaussian"
     if fit is None:
         return NOT_GAUSSIAN, "the largest deviations are too few or tied to show a shape"
-    if silent(fit, dependence):
+    if too_dependent(fit, dependence):
         effective = fit.k / dependence.design_effect
         return NOT_GAUSSIAN, (
             f"the series repeats itself (rank autocorrelation {dependence.autocorrelation:.2f}): "
             f"its {fit.k} largest deviations tell as much as {effective:.1f} independent ones"
         )
-    if fit.shape_low > 0.0 and fit.turns:
+    if fit.shape_lower > 0.0 and fit.turns:
         return NOT_GAUSSIAN, f"{_interval(fit)}, but below 0 for the largest among them"
-    if fit.shape_low > 0.0:
+    if fit.shape_lower > 0.0:
         return HEAVY, f"{_interval(fit)} above 0: heavier than an exponential tail"
-    if fit.shape_high < fit.gaussian:
+    if fit.shape_upper < fit.gaussian:
         return BOUNDED, f"{_interval(fit)} below the Gaussian's {fit.gaussian:.2f}"
     return NOT_GAUSSIAN, f"{_interval(fit)} not above 0"

@@ -1,32 +1,23 @@
-"""The picture of a diagnosis: Hill plot, mean excess, Gaussian quantiles, shapes of the arms."""
+"""The plots of a diagnosis: Hill plot, mean excess, Gaussian quantiles, shapes of the arms."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tailproof._util import files, plotting
 from tailproof.tails.curves import Pairs
-from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
-from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, silent
+from tailproof.tails.results import ArmDiagnosis, Diagnosis
+from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, too_dependent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PLOT_HINT = "drawing needs matplotlib: pip install tailproof[plot]"
-_MOST_ARMS = 60
-_LARGEST_INDEX = 12.0  # beyond, tails are as good as light and the plot would lose its scale
-_COLOURS = {HEAVY: "#c0392b", NOT_GAUSSIAN: "#7f8c8d", BOUNDED: "#2471a3", GAUSSIAN: "#27ae60"}
+_MAX_ARMS = 60
+_MAX_INDEX = 12.0  # above, tails are nearly light and the axis would become too long
+_COLORS = {HEAVY: "#c0392b", NOT_GAUSSIAN: "#7f8c8d", BOUNDED: "#2471a3", GAUSSIAN: "#27ae60"}
 _LINE, _SOFT = "#2c3e50", "#b0b7bd"
-
-
-def figure_class() -> Any:
-    """Return matplotlib's `Figure`, or raise an error that names the extra to install."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ModuleNotFoundError(PLOT_HINT) from error
-    return Figure
 
 
 def _columns(pairs: Pairs) -> tuple[list[float], list[float]]:
@@ -38,15 +29,14 @@ def _hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
     ax.plot(*_columns(arm.curves.hill), color=_SOFT, label="Hill")
     ax.plot(*_columns(arm.curves.reduced_hill), color=_LINE, label="Hill, bias-reduced")
     hill = arm.both.hill
-    if hill is not None and math.isfinite(hill.index_high):
-        low, high = hill.index - hill.index_low, hill.index_high - hill.index
+    if hill is not None and math.isfinite(hill.index_upper):
         ax.errorbar(
             [hill.k],
             [hill.index],
-            yerr=[[low], [high]],
+            yerr=[[hill.index - hill.index_lower], [hill.index_upper - hill.index]],
             fmt="o",
             capsize=4,
-            color=_COLOURS[HEAVY],
+            color=_COLORS[HEAVY],
             label=f"chosen k, {level:.0%} interval",
         )
     ax.axhline(2.0, color=_SOFT, linestyle=":", linewidth=1.0)
@@ -57,8 +47,8 @@ def _hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
         ha="right",
         fontsize=7,
     )
-    seen = [y for _, y in (*arm.curves.hill, *arm.curves.reduced_hill)]
-    ax.set_ylim(0.0, min(_LARGEST_INDEX, 1.1 * max([*seen, 2.5])))
+    indices = [y for _, y in (*arm.curves.hill, *arm.curves.reduced_hill)]
+    ax.set_ylim(0.0, min(_MAX_INDEX, 1.1 * max([*indices, 2.5])))
     ax.legend(fontsize=7, loc="upper right")
 
 
@@ -84,57 +74,51 @@ def _quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
     ax.yaxis.set_major_formatter("{x:g}")
 
 
-def _point(ax: Axes, at: float, value: float, low: float, high: float, color: str) -> None:
-    ax.plot([low, high], [at, at], color=color, linewidth=1.5)
-    ax.plot([value], [at], "o", color=color, markersize=4)
+def _interval(ax: Axes, row: int, value: float, lower: float, upper: float, color: str) -> None:
+    ax.plot([lower, upper], [row, row], color=color, linewidth=1.5)
+    ax.plot([value], [row], "o", color=color, markersize=4)
 
 
 def _arms(ax: Axes, diagnosis: Diagnosis) -> None:
     """Draw the shape of each arm with its interval, the heaviest at the top."""
-    told = [
+    shown = [
         (a, a.shape)
         for a in (*diagnosis.arms, diagnosis.pooled)
-        if a.shape is not None and not silent(a.shape, a.dependence)
+        if a.shape is not None and not too_dependent(a.shape, a.dependence)
     ]
-    told = sorted(told, key=lambda pair: pair[1].shape)[-_MOST_ARMS:]
-    hidden = len(diagnosis.arms) + 1 - len(told)
+    shown = sorted(shown, key=lambda pair: pair[1].shape)[-_MAX_ARMS:]
+    hidden = len(diagnosis.arms) + 1 - len(shown)
     title = "Shape of the tail: heavy above 0"
     ax.set(title=f"{title} ({hidden} not shown)" if hidden else title, xlabel="shape")
     ax.axvline(0.0, color=_SOFT, linestyle=":", linewidth=1.0)
-    if not told:
-        ax.text(
-            0.5,
-            0.5,
-            "the series repeat themselves too much to tell",
-            ha="center",
-            transform=ax.transAxes,
-        )
-    for i, (arm, fit) in enumerate(told):
-        low, high = max(fit.shape_low, -1.0), min(fit.shape_high, 3.0)
-        _point(ax, i, max(min(fit.shape, 3.0), -1.0), low, high, _COLOURS[arm.verdict])
-    small = 7.0 if len(told) <= 20 else 5.5 if len(told) <= 40 else 4.0
-    ax.set_yticks(range(len(told)), [arm.name for arm, _ in told], fontsize=small)
+    if not shown:
+        text = "payoffs are too dependent to judge the tails"
+        ax.text(0.5, 0.5, text, ha="center", transform=ax.transAxes)
+    for i, (arm, fit) in enumerate(shown):
+        lower, upper = max(fit.shape_lower, -1.0), min(fit.shape_upper, 3.0)
+        _interval(ax, i, max(min(fit.shape, 3.0), -1.0), lower, upper, _COLORS[arm.verdict])
+    fontsize = 7.0 if len(shown) <= 20 else 5.5 if len(shown) <= 40 else 4.0
+    ax.set_yticks(range(len(shown)), [arm.name for arm, _ in shown], fontsize=fontsize)
 
 
 def _sides(ax: Axes, arm: ArmDiagnosis) -> None:
-    """Draw gamma by side and estimator: what there is to compare within a single arm."""
+    """Draw gamma by side and estimator, for a single arm."""
     ax.set(title="gamma = 1 / tail index, by side and estimator", xlabel="gamma")
     names: list[str] = []
     ax.axvline(0.5, color=_SOFT, linestyle=":", linewidth=1.0)
-    side: TailSide
     for side in (arm.left, arm.right, arm.both):
         for estimate in (side.pickands, side.moment, side.hill):
             if estimate is None:
                 continue
-            low, high = max(estimate.gamma_low, -2.0), min(estimate.gamma_high, 4.0)
+            lower, upper = max(estimate.gamma_lower, -2.0), min(estimate.gamma_upper, 4.0)
             color = _LINE if side.side == "both" else _SOFT
-            _point(ax, len(names), estimate.gamma, low, high, color)
+            _interval(ax, len(names), estimate.gamma, lower, upper, color)
             names.append(f"{side.side}, {estimate.method}")
     ax.set_yticks(range(len(names)), names, fontsize=7)
 
 
 def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
-    """Write the picture of `diagnosis` to a PNG file and return its path.
+    """Write the plots of `diagnosis` to a PNG file and return its path.
 
     Needs matplotlib (`pip install tailproof[plot]`).
 
@@ -143,12 +127,12 @@ def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
     >>> import tempfile
     >>> import numpy as np
     >>> from tailproof.tails import diagnose
-    >>> found = diagnose(np.random.default_rng(0).standard_t(3, size=500))
+    >>> diagnosis = diagnose(np.random.default_rng(0).standard_t(3, size=500))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     draw(found, Path(folder) / "tails.png").stat().st_size > 10_000
+    ...     draw(diagnosis, Path(folder) / "tails.png").stat().st_size > 10_000
     True
     """
-    figure = figure_class()(figsize=(11.0, 8.0), dpi=110, layout="constrained")
+    figure = plotting.new_figure(figsize=(11.0, 8.0), dpi=110, layout="constrained")
     axes = figure.subplots(2, 2)
     _hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
     _mean_excess(axes[0, 1], diagnosis.pooled)
@@ -159,8 +143,8 @@ def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
         _sides(axes[1, 1], diagnosis.pooled)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
-    whole = diagnosis.pooled
-    figure.suptitle(f"{whole.name}: {whole.verdict}", color=_COLOURS[whole.verdict])
+    pooled = diagnosis.pooled
+    figure.suptitle(f"{pooled.name}: {pooled.verdict}", color=_COLORS[pooled.verdict])
     path = Path(path)
-    figure.savefig(path, format="png")
+    files.write_bytes(path, plotting.image(figure, "png"))
     return path

@@ -1,8 +1,8 @@
-"""Deviations from a robust center, and the largest of them in falling order.
+"""Deviations from a robust center, and the largest of them in decreasing order.
 
-Every tail estimator here reads the same thing: the largest deviations of one side, sorted, and how
-many payoffs there were in all. Notation: n payoffs, c their median, z = |x - c| for both sides,
-x - c for the right and c - x for the left one; z_1 >= z_2 >= .. the deviations above zero.
+Every tail estimator here reads the same input: the largest deviations of one side, sorted, and the
+number of all payoffs. Notation: n payoffs, c their median, z = |x - c| for both sides, x - c for
+the right and c - x for the left one; z_1 >= z_2 >= .. the deviations above zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-SIDES = ("both", "right", "left")
+MIN_ORDER_STATISTICS = 8  # with fewer, no interval is reported
 
 # k grows like n^(2/3): the rate at which the squared bias that is left after a correction of second
 # order (relative size of order k/n or below) stays under the variance 1/k.
@@ -21,17 +21,17 @@ _GROWTH = 2.0 / 3.0
 
 
 @dataclass(frozen=True)
-class Top:
+class OrderStatistics:
     """The largest deviations of one side.
 
     Attributes
     ----------
     z : array of shape (m,)
-        The m largest deviations above zero, in falling order.
+        The m largest deviations above zero, in decreasing order.
     n : int
-        How many payoffs there were (of both sides).
+        Number of payoffs (of both sides).
     positive : int
-        How many deviations lie above zero; the rest are on the other side or at the center.
+        Number of deviations above zero; the others are on the other side or at the center.
     """
 
     z: NDArray[np.float64]
@@ -41,8 +41,8 @@ class Top:
     def strict(self, k: int) -> int:
         """Return how many of the `k` largest deviations exceed the next one: `k` but for ties.
 
-        Where payoffs are rounded or pile up at one value, a threshold inside the pile would count
-        the rest of it as excesses of zero.
+        Where payoffs are rounded or many are equal, a threshold equal to them would count some of
+        them as excesses of zero.
         """
         return int(np.count_nonzero(self.z[:k] > self.z[k]))
 
@@ -52,8 +52,12 @@ class Top:
         return self.strict(k) if k > 0 else 0
 
     def varied(self, k: int) -> bool:
-        """Tell whether the `k` largest deviations rise above the next in at least five sizes."""
+        """Tell whether the `k` largest deviations have at least five values above the next one."""
         return k >= 5 and int(np.unique(self.z[: k + 1]).size) > 5
+
+    def sufficient(self, k: int) -> bool:
+        """Tell whether the `k` largest deviations are many and varied enough for an interval."""
+        return k >= MIN_ORDER_STATISTICS and self.varied(k)
 
 
 def standard_k(n: int, share: float) -> int:
@@ -74,8 +78,8 @@ def deviations(values: NDArray[np.float64], center: float, side: str) -> NDArray
     return values - center if side == "right" else center - values
 
 
-def largest(z: NDArray[np.float64], *, keep: int | None = None) -> Top:
-    """Return the `keep` largest positive entries of `z` in falling order.
+def largest(z: NDArray[np.float64], *, keep: int | None = None) -> OrderStatistics:
+    """Return the `keep` largest positive entries of `z` in decreasing order.
 
     The default keeps four times n^(2/3) + 200 of them, more than any estimator here asks for, so
     that ten million payoffs are partitioned rather than sorted.
@@ -89,7 +93,7 @@ def largest(z: NDArray[np.float64], *, keep: int | None = None) -> Top:
     m = min(n, keep if keep is not None else 4 * math.ceil(n**_GROWTH) + 200)
     head = np.partition(z, n - m)[n - m :] if m < n else z.copy()
     head = np.sort(head)[::-1]
-    return Top(
+    return OrderStatistics(
         z=np.ascontiguousarray(head[head > 0.0]), n=n, positive=int(np.count_nonzero(z > 0.0))
     )
 
@@ -97,9 +101,9 @@ def largest(z: NDArray[np.float64], *, keep: int | None = None) -> Top:
 def robust_scale(z: NDArray[np.float64]) -> float:
     """Return the 0.9-quantile of the absolute deviations `z`, or a higher one that is not zero.
 
-    A high quantile, unlike the median absolute deviation, does not manufacture heavy tails when it
-    is estimated from few payoffs: the largest deviations of a short series are measured against
-    themselves. It is zero only if nine in ten payoffs sit at the center.
+    Dividing by a high quantile, unlike by the median absolute deviation, does not create heavy
+    tails when it is estimated from few payoffs: it is close to the largest deviations of a short
+    series itself. It is zero only if nine in ten payoffs equal the center.
     """
     for q in (0.9, 0.99, 1.0):
         scale = float(np.quantile(z, q))

@@ -1,0 +1,257 @@
+"""CSV files read in chunks into float64 columns; errors name the file, the line and the column."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, dropwhile, islice
+from pathlib import Path
+from typing import NoReturn, TextIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK_ROWS = 100_000  # rows held as text at a time
+MISSING = ("", "na", "nan")
+
+Array = NDArray[np.float64]
+Rows = list[list[str]]
+
+
+class DataFileError(ValueError):
+    """A data file that cannot be read or does not have the expected form."""
+
+
+class Columns:
+    """Columns of a file, collected chunk by chunk.
+
+    Attributes
+    ----------
+    rows
+        Number of rows.
+    labels
+        For each text column its distinct cells with their codes, in the order of their first rows.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.labels: dict[str, dict[str, int]] = {}
+        self._numbers: dict[str, list[Array]] = {}
+        self._codes: dict[str, list[NDArray[np.int64]]] = {}
+
+    def add_numbers(self, name: str, values: Array) -> None:
+        """Append a chunk (n,) to a column of numbers."""
+        self._numbers.setdefault(name, []).append(values)
+
+    def add_text(self, name: str, cells: Sequence[str]) -> None:
+        """Append a chunk of n cells to a text column, kept as codes of the distinct cells."""
+        labels = self.labels.setdefault(name, {})
+        codes = (labels.setdefault(cell, len(labels)) for cell in cells)
+        self._codes.setdefault(name, []).append(np.fromiter(codes, np.int64, len(cells)))
+
+    def numbers(self, name: str) -> Array:
+        """Return a column of numbers, (rows,)."""
+        self._numbers[name] = [np.concatenate(self._numbers[name])]  # the chunks are freed
+        return self._numbers[name][0]
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """Return the code of each row in a text column, (rows,)."""
+        self._codes[name] = [np.concatenate(self._codes[name])]
+        return self._codes[name][0]
+
+    def text(self, name: str) -> list[str]:
+        """Return the cells of a text column, without the spaces around them."""
+        cells = [cell.strip() for cell in self.labels[name]]
+        return [cells[code] for code in self.codes(name)]
+
+
+class CsvTable:
+    """An open CSV file: its header and first row at once, its columns when `read` is called.
+
+    Blank lines are skipped. In a file of one column, a blank line between rows is an empty cell.
+
+    Attributes
+    ----------
+    path
+        The file.
+    header
+        Names of the columns, without spaces around them.
+    first
+        The first row, None if there is none.
+    """
+
+    def __init__(
+        self, stream: TextIO, path: Path, expects: str, *, header_optional: bool = False
+    ) -> None:
+        self.path, self._stream, self._expects = path, stream, expects
+        rows = self._table_rows()
+        names = next(rows, [])
+        if not names:
+            self.fail("an empty file")
+        self.first = next(rows, None)
+        self._rows = rows if self.first is None else chain([self.first], rows)
+        self._has_header = not (header_optional and all(map(is_number, names)))
+        if not self._has_header:
+            self.first, self._rows = names, chain([names], self._rows)
+            names = [f"column {i + 1}" for i in range(len(names))]
+        self.header = tuple(name.strip() for name in names)
+
+    def _table_rows(self) -> Iterator[list[str]]:
+        return dropwhile(lambda row: not row, csv.reader(self._stream))
+
+    def fail(self, finding: str) -> NoReturn:
+        """Raise a DataFileError that says which file, what was expected and what was found."""
+        raise DataFileError(f"{self.path}: expected {self._expects}, but found {finding}.")
+
+    def fail_at(self, row: int, finding: str, column: str | None = None) -> NoReturn:
+        """Raise a DataFileError about row number `row`, counted from 0."""
+        where = f"in line {self._line(row)}" + (f", column {column!r}" if column else "")
+        self.fail(f"{finding} {where}")
+
+    def _line(self, row: int) -> int:
+        """Return the line on which a row ends, counted from 1, by reading the file once more."""
+        self._stream.seek(0)
+        reader = csv.reader(self._stream)
+        table = dropwhile(lambda pair: not pair[0], ((r, reader.line_num) for r in reader))
+        lines = (line for r, line in table if r or len(self.header) == 1)
+        return next(islice(lines, row + self._has_header, None))
+
+    def read(
+        self,
+        numbers: Sequence[str],
+        text: Sequence[str] = (),
+        *,
+        allow_missing: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Columns:
+        """Read columns to the end of the file; once only.
+
+        Parameters
+        ----------
+        numbers, text
+            Names of the columns to read as finite floats and as text.
+        allow_missing
+            Whether empty cells, NA and NaN are read as NaN instead of being refused.
+        progress
+            Called with the number of rows read so far after every 100,000 rows.
+        """
+        places = {name: self._place(name) for name in (*numbers, *text)}
+        if not numbers:
+            self.fail("no column of numbers")
+        columns = Columns()
+        for rows in self._chunks(columns):
+            for name in numbers:
+                values = self._numbers(rows, places[name], columns.rows, allow_missing)
+                columns.add_numbers(name, values)
+            for name in text:
+                columns.add_text(name, [row[places[name]] for row in rows])
+            columns.rows += len(rows)
+            if progress is not None:
+                progress(columns.rows)
+        if not columns.rows:
+            self.fail("a header and no rows")
+        return columns
+
+    def _place(self, name: str) -> int:
+        if name not in self.header:
+            self.fail(f"no column {name!r} among {', '.join(map(repr, self.header))}")
+        return self.header.index(name)
+
+    def _chunks(self, columns: Columns) -> Iterator[Rows]:
+        width = len(self.header)
+        blank: Rows = []  # at the end of a chunk of one column: dropped unless a row follows
+        while rows := list(islice(self._rows, CHUNK_ROWS)):
+            if not all(rows):
+                rows = [row or [""] for row in rows if row or width == 1]
+            rows, blank = blank + rows, []
+            while width == 1 and rows and rows[-1] == [""]:
+                blank.append(rows.pop())
+            for i, row in enumerate(rows):
+                if len(row) != width:
+                    finding = f"{len(row)} cells under a header of {width} columns"
+                    self.fail_at(columns.rows + i, finding)
+            yield rows
+
+    def _numbers(self, rows: Rows, place: int, before: int, allow_missing: bool) -> Array:
+        try:
+            values = np.fromiter((float(row[place]) for row in rows), np.float64, len(rows))
+        except ValueError:  # a cell that is missing or not a number
+            cells = (row[place].strip() for row in rows)
+            values = np.empty(len(rows))
+            for i, cell in enumerate(cells):
+                missing = allow_missing and cell.lower() in MISSING
+                if not missing and not is_number(cell):
+                    finding = f"{rows[i][place]!r}, not a number,"
+                    self.fail_at(before + i, finding, self.header[place])
+                values[i] = math.nan if missing else float(cell)
+        wrong = np.isinf(values) if allow_missing else ~np.isfinite(values)
+        if wrong.any():
+            i = int(wrong.argmax())
+            finding = f"{rows[i][place]!r}, not a finite number,"
+            self.fail_at(before + i, finding, self.header[place])
+        return values
+
+
+def is_number(text: str) -> bool:
+    """Tell whether `text` can be read as a float.
+
+    Examples
+    --------
+    >>> is_number(" 1e3"), is_number("2020-01-01")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def open_csv(path: Path, expects: str, *, header_optional: bool = False) -> Iterator[CsvTable]:
+    r"""Open a CSV file (UTF-8, possibly gzip-compressed under a name that ends in .gz).
+
+    Parameters
+    ----------
+    path
+        The file.
+    expects
+        What the file should hold; errors read "PATH: expected `expects`, but found ...".
+    header_optional
+        Whether a first line of numbers only is a row instead of the header; the columns are then
+        named column 1, column 2, ...
+
+    Raises
+    ------
+    DataFileError
+        If the file cannot be opened, is no UTF-8 text or does not have the expected form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "payoffs.csv"
+    ...     _ = path.write_text("arm,payoff\nx,1\ny,2\nx,3\n")
+    ...     with open_csv(path, "columns 'arm' and 'payoff'") as table:
+    ...         columns = table.read(["payoff"], ["arm"])
+    >>> columns.numbers("payoff"), list(columns.labels["arm"]), columns.codes("arm")
+    (array([1., 2., 3.]), ['x', 'y'], array([0, 1, 0]))
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        stream = cast("TextIO", opener(path, "rt", encoding="utf-8-sig", newline=""))
+    except OSError as error:
+        raise DataFileError(
+            f"{path}: expected {expects}, but found no readable file ({error.strerror})."
+        ) from error
+    with stream:
+        try:
+            yield CsvTable(stream, path, expects, header_optional=header_optional)
+        except UnicodeDecodeError as error:
+            finding = "bytes that are not UTF-8 text"
+            raise DataFileError(f"{path}: expected {expects}, but found {finding}.") from error
+        except (csv.Error, EOFError, gzip.BadGzipFile) as error:
+            raise DataFileError(f"{path}: expected {expects}, but found: {error}.") from error

@@ -1,0 +1,207 @@
+"""Payoffs from CSV and Parquet files, read in chunks into float64 arrays and nothing larger.
+
+Long table: `by` names the column of arms, `value` that of payoffs. Wide table: every numeric column
+is an arm; a first column of dates or text, or one without a name, is left out with a note. A CSV
+file whose first line holds numbers only has no header: its columns are named column 1, column 2, ..
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from tailproof._util import tables
+from tailproof._util.optional import require
+from tailproof.tails.series import Series, Table, check_magnitude, split
+
+Progress: TypeAlias = Callable[[int], None]
+
+_REPORT_EVERY = 1_000_000  # rows
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which columns are read: payoffs, the arms' labels, and the notes about the other columns."""
+
+    values: list[str]
+    by: str | None
+    notes: list[str]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", .. ({len(names)} in all)" if len(names) > 12 else ""
+    return ", ".join(repr(name) for name in names[:12]) + more
+
+
+def _check_column(role: str, name: str, header: Sequence[str]) -> None:
+    if name not in header:
+        raise ValueError(
+            f"`{role}` must be a column of the file, but got {role}={name!r}; "
+            f"there are {_listed(header)}."
+        )
+
+
+def _wide_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
+    notes, first = [], 0
+    if not numeric[0] or not header[0].strip():
+        first = 1
+        notes.append(f"the first column, {header[0]!r}, is taken for dates or labels and left out")
+    text = [name for name, good in zip(header[first:], numeric[first:], strict=True) if not good]
+    if text:
+        raise ValueError(
+            "without `by` and `value` every column but the first must hold numbers, "
+            f"but got text in {_listed(text)}; name the column of payoffs with `value`."
+        )
+    values = list(header[first:])
+    if not values:
+        raise ValueError(f"the file must hold a column of numbers, but got {_listed(header)}.")
+    if len(set(values)) < len(values):
+        twice = sorted({name for name in values if values.count(name) > 1})
+        raise ValueError(f"columns must have distinct names, but got {_listed(twice)} twice.")
+    return _Plan(values, None, notes)
+
+
+def _plan(
+    header: Sequence[str], numeric: Sequence[bool], by: str | None, value: str | None
+) -> _Plan:
+    """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
+    if by is not None:
+        _check_column("by", by, header)
+    if value is not None:
+        _check_column("value", value, header)
+    if by is not None and value is None:
+        candidates = [
+            name for name, good in zip(header, numeric, strict=True) if good and name and name != by
+        ]
+        if len(candidates) != 1:
+            raise ValueError(
+                "`value` must name the column of payoffs, but it was left out and there are "
+                f"{len(candidates)} columns of numbers beside {by!r}: {_listed(candidates)}."
+            )
+        value = candidates[0]
+    if value is None:
+        return _wide_plan(header, numeric)
+    if value == by:
+        raise ValueError(f"`by` and `value` must be two columns, but both are {value!r}.")
+    return _Plan([value], by, [])
+
+
+def _table(plan: _Plan, columns: tables.Columns) -> Table:
+    arrays = {name: columns.numbers(name) for name in plan.values}
+    for name, array in arrays.items():
+        check_magnitude(name, array)
+    if plan.by is None:
+        arms = [Series(name, array) for name, array in arrays.items()]
+        return Table(arms, aligned=len(arms) > 1, notes=plan.notes)
+    labels = list(columns.labels[plan.by])
+    return Table(split(labels, columns.codes(plan.by), arrays[plan.values[0]]))
+
+
+def _read_csv(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
+    with tables.open_csv(path, "a table of payoffs", header_optional=True) as file:
+        if file.first is None:
+            file.fail("a header and no rows")
+        sample = file.first if len(file.first) == len(file.header) else file.header
+        # An empty cell is a missing number rather than text: the error will name its line.
+        numeric = [tables.is_number(cell) or not cell.strip() for cell in sample]
+        plan = _plan(file.header, numeric, by, value)
+        labels = [] if plan.by is None else [plan.by]
+        return _table(plan, file.read(plan.values, labels, progress=progress))
+
+
+def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
+    arrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
+    try:
+        file = parquet.ParquetFile(path)
+    except arrow.ArrowInvalid as error:
+        raise tables.DataFileError(
+            f"{path}: expected a Parquet file, but found: {error}."
+        ) from error
+    with file:
+        schema, types = file.schema_arrow, arrow.types
+        numeric = [
+            types.is_integer(t) or types.is_floating(t) or types.is_decimal(t) for t in schema.types
+        ]
+        if not schema.names:
+            raise tables.DataFileError(f"{path}: expected columns of payoffs, but found none.")
+        plan, columns = _plan(schema.names, numeric, by, value), tables.Columns()
+        for name in plan.values:
+            if not numeric[schema.names.index(name)]:
+                kind = schema.field(name).type
+                raise ValueError(f"`{name}` must hold numbers, but got a column of type {kind}.")
+        wanted = plan.values if plan.by is None else [*plan.values, plan.by]
+        for batch in file.iter_batches(batch_size=tables.CHUNK_ROWS, columns=wanted):
+            for name in plan.values:
+                values = batch.column(name).cast(arrow.float64()).to_numpy(zero_copy_only=False)
+                _check_finite(path, name, values, columns.rows)
+                columns.add_numbers(name, values)
+            if plan.by is not None:
+                columns.add_text(plan.by, [str(x) for x in batch.column(plan.by).to_pylist()])
+            columns.rows += batch.num_rows
+            progress(columns.rows)
+    if not columns.rows:
+        raise tables.DataFileError(f"{path}: expected rows of payoffs, but found none.")
+    return _table(plan, columns)
+
+
+def _check_finite(path: Path, name: str, values: tables.Array, before: int) -> None:
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        raise tables.DataFileError(
+            f"{path}: expected finite numbers, but found {values[wrong[0]]} "
+            f"in row {before + int(wrong[0]) + 1}, column {name!r}."
+        )
+
+
+_READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
+
+
+def read_table(
+    path: str | Path,
+    *,
+    by: str | None = None,
+    value: str | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    r"""Read arms from a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : str or Path
+    by, value : str, optional
+        The columns of arms and payoffs of a long table.
+    progress : callable, optional
+        Called with the number of rows read so far, every million rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "wide.csv"
+    >>> _ = path.write_text("day,a,b\n2020-01-01,1,2\n2020-01-02,3,4\n")
+    >>> table = read_table(path)
+    >>> [(arm.name, arm.values.tolist()) for arm in table.arms]
+    [('a', [1.0, 3.0]), ('b', [2.0, 4.0])]
+    >>> table.notes
+    ["the first column, 'day', is taken for dates or labels and left out"]
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ValueError(f"`path` must end in {', '.join(_READERS)}, but got path={path.name!r}.")
+    if not path.is_file():
+        raise FileNotFoundError(f"`path` must be a file, but got {str(path)!r}.")
+    reported = 0
+
+    def report(rows: int) -> None:
+        nonlocal reported
+        if progress is not None and rows // _REPORT_EVERY > reported:
+            reported = rows // _REPORT_EVERY
+            progress(rows)
+
+    return reader(path, by, value, report)
