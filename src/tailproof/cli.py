@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailproof import __version__
-from tailproof.experiments import reproduce
+from tailproof.experiments import cli as reproduce
 from tailproof.tails import cli as diagnose
 from tailproof.theory import cli as bounds
 from tailproof.tune import cli as tune

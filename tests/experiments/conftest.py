@@ -24,20 +24,20 @@ def data():
 @pytest.fixture(scope="session")
 def small_plan():
     """Panels a and f, a few policies, a few rounds."""
-    panels = {key: one for key, one in synthetic_panels().items() if key in "af"}
+    panels = {key: panel for key, panel in synthetic_panels().items() if key in "af"}
     return make_plan(panels, {key: Size(40, 2) for key in panels}, seed=3, policies=POLICIES)
 
 
 @pytest.fixture(scope="session")
 def command():
     """A small run of panels a, c and f."""
-    size = ["--rounds", "40", "--trials", "2"]
+    size = ["--rounds", "40", "--repetitions", "2"]
     return ["reproduce", "a", "c", "f", *size, "--policies", *POLICIES]
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory, command):
-    """The directory that command leaves, run by one worker."""
-    out = tmp_path_factory.mktemp("undisturbed") / "out"
+def uninterrupted(tmp_path_factory, command):
+    """The folder that this command leaves, run by one worker."""
+    out = tmp_path_factory.mktemp("uninterrupted") / "out"
     assert main([*command, "--workers", "1", "--out", str(out)]) == 0
     return out

@@ -8,7 +8,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from tailproof.experiments.report import report, table
+from tailproof._util.html import render
+from tailproof.experiments.report import report_values
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # In colors of the curves: nothing else on the page is drawn in them.
@@ -16,8 +17,8 @@ CURVES = {"TGP-UCB": (0, 114, 178), "ATA-GP-UCB-QFF": (230, 159, 0), "Nystrom": 
 
 
 @pytest.fixture(scope="module")
-def page(undisturbed):
-    return html.unescape((undisturbed / "report.html").read_text(encoding="utf-8"))
+def page(uninterrupted):
+    return html.unescape((uninterrupted / "report.html").read_text(encoding="utf-8"))
 
 
 def test_nothing_is_loaded_from_anywhere(page):
@@ -29,13 +30,13 @@ def test_nothing_is_loaded_from_anywhere(page):
     assert "<script" not in page
 
 
-def test_every_section_is_there(page):
+def test_every_part_is_there(page):
     titles = re.findall(r"<h2>(.*?)</h2>", page)
     assert titles == [
-        "What the paper's figure says, checked",
-        "Against the paper",
-        "Where the curves cross",
-        "Further columns: theory schedule, folded and exact features",
+        "Statements about the paper's figure",
+        "Comparison with the paper's values",
+        "Crossings of the curves",
+        "Variants: theory schedule, folded and exact features",
         "Time",
         "How to cite",
         "Files beside this report",
@@ -47,28 +48,28 @@ def test_every_section_is_there(page):
 
 
 def test_the_table_has_our_mean_and_the_papers_value():
-    mark = {"round": 20_000, "mean": 0.3612, "sd": None, "paper": 0.35, "difference": 0.0112}
-    early = mark | {"round": 200, "paper": None, "difference": None}
+    point = {"round": 20_000, "mean": 0.3612, "sd": None, "paper": 0.35, "difference": 0.0112}
+    early = point | {"round": 200, "paper": None, "difference": None}
     summary = {
         "panels": {
             "a": {
                 "rounds": 20_000,
                 "policies": {
-                    "tgp": {"title": "TGP-UCB", "marks": [mark]},
-                    "qff": {"title": "QFF", "marks": [early, mark]},
-                    "nystrom": {"title": "Nyström", "marks": [early, mark]},
+                    "tgp": {"title": "TGP-UCB", "curve": [point]},
+                    "qff": {"title": "QFF", "curve": [early, point]},
+                    "nystrom": {"title": "Nyström", "curve": [early, point]},
                 },
                 "crossings": {
                     "qff": {"round": 200, "paper": None},
                     "nystrom": {"round": 9_800, "paper": 10_000},
                 },
-                "further": {},
+                "variants": {},
             }
         },
         "statements": [{"panel": "a", "text": "1 < 2", "holds": False, "figures": "3"}],
-        "further": {},
+        "variants": {},
     }
-    manifest = {"versions": {"tailproof": "9"}, "seed": 0, "panels": {"a": {"trials": 1}}}
+    manifest = {"versions": {"tailproof": "9"}, "seed": 0, "panels": {"a": {"repetitions": 1}}}
     times = {
         "sessions": [{}],
         "rounds_per_second": {"a": {"tgp": 12_345.6}},
@@ -76,7 +77,8 @@ def test_the_table_has_our_mean_and_the_papers_value():
         "cpu_seconds": 90.0,
         "last_session_on": "2 worker processes",
     }
-    page = report(manifest, summary, times, {"figure": b"<svg/>"}, ["a < b"])
+    values = report_values(manifest, summary, times, {"figure": b"<svg/>"}, ["a < b"])
+    page = render("experiments/report.html", **values)
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
     for cell in (
         "0.3612",
@@ -93,17 +95,14 @@ def test_the_table_has_our_mean_and_the_papers_value():
     assert "1 &lt; 2" in page
     assert "a &lt; b" in page
     assert "1 min 1 s (2 worker processes)" in page
-    assert "Further columns" not in page
+    assert "Variants" not in page
+    inside = render("experiments/content.html", heading=2, **values)
+    assert "<html" not in inside
+    assert inside.count("<h2>") == 1
+    assert "<h1>" not in inside
 
 
-def test_numbers_stand_to_the_right_and_words_to_the_left():
-    text = table(("name", "value"), [("x<y", "+1,234.5"), ("z", 7)])
-    assert "<td>x&lt;y</td>" in text
-    assert '<td class="n">+1,234.5</td>' in text
-    assert '<td class="n">7</td>' in text
-
-
-def test_it_shows_in_a_real_browser(undisturbed, tmp_path):
+def test_it_shows_in_a_real_browser(uninterrupted, tmp_path):
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser installed (looked for {', '.join(BROWSERS)})")
@@ -114,7 +113,7 @@ def test_it_shows_in_a_real_browser(undisturbed, tmp_path):
     command += ["--no-first-run", "--disable-background-networking", "--disable-sync"]
     command += ["--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1100,1400"]
-    command += [f"--screenshot={shot}", (undisturbed / "report.html").resolve().as_uri()]
+    command += [f"--screenshot={shot}", (uninterrupted / "report.html").resolve().as_uri()]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     pixels = np.round(imread(shot)[:, :, :3] * 255).astype(int)
     assert pixels.shape[:2] == (1400, 1100)

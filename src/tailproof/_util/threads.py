@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+_lock = threading.Lock()
+_inside = 0
+_limits: Any = None
 
-def single_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and OpenMP use one thread; entered or not, it takes effect.
 
-    The matrices here are small, and several worker processes share the cores. Without
-    threadpoolctl (an optional dependency) nothing is limited.
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Limit BLAS and OpenMP of this process to one thread.
+
+    The matrices here are small, and several worker processes share the cores. Several threads may
+    be inside at the same time, as in a Dask worker: the limit holds until the last one leaves.
+    Without threadpoolctl (an optional dependency) nothing is limited.
     """
+    global _inside, _limits
     try:
         from threadpoolctl import threadpool_limits
     except ModuleNotFoundError:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(1)
-    return limits
+        yield
+        return
+    with _lock:
+        if _inside == 0:
+            _limits = threadpool_limits(1)
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limits.__exit__(None, None, None)

@@ -1,1 +1,1 @@
-"""Experiments: policies meet environments here, and nowhere else."""
+"""The reproduction of the figure of Chowdhury and Gopalan (NeurIPS 2019)."""

@@ -1,8 +1,8 @@
-"""What the curves come to: means, crossings, what each further column changes, panel f's bands."""
+"""Statistics of the recorded runs: mean curves, crossings, variants against their base, panel f."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,121 +10,125 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from tailproof.experiments.columns import COLUMNS
-from tailproof.experiments.plan import PanelPlan
+from tailproof.experiments.panels import Panel
+from tailproof.experiments.plan import Plan
+from tailproof.experiments.policies import POLICIES
 
 Array = NDArray[np.float64]
 Records = Mapping[tuple[str, str, int], Mapping[str, Any]]
 
 CONFIDENCE = 0.95
-FLAT = 0.02  # share by which a flat curve moves, at most, over its last nine tenths
+FLAT = 0.02  # largest relative change of a flat curve over its last nine tenths
 
 
-def regrets(one: PanelPlan, records: Records, column: str, trials: int | None = None) -> Array:
-    """Return R_t / t, (trials, marks), of all or of the first trials of a column."""
-    count = one.trials_of(column) if trials is None else trials
-    kept = [records[one.panel.letter, column, trial] for trial in range(count)]
-    return np.array([record["regret_per_round"] for record in kept])
+def regrets(panel: Panel, records: Records, policy: str, repetitions: int | None = None) -> Array:
+    """Return R_t / t, (repetitions, recorded rounds), of all or of the first repetitions."""
+    count = panel.repetitions_of(policy) if repetitions is None else repetitions
+    return np.array([records[panel.letter, policy, i]["regret_per_round"] for i in range(count)])
 
 
-def spread(values: Array) -> Array:
-    """Return the standard deviation over the first axis, ddof 1; NaN with a single entry."""
+def sample_std(values: Array) -> Array:
+    """Return the standard deviation over the first axis, ddof 1; NaN for a single repetition."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)
     return np.std(values, axis=0, ddof=1)
 
 
-def crossing(marks: NDArray[np.int64], ours: Array, other: Array) -> int | None:
-    """Return the first mark from which curve `ours` stays below `other`; None if it never does.
+def crossing(rounds: NDArray[np.int64], curve: Array, reference: Array) -> int | None:
+    """Return the first round from which `curve` stays below `reference`; None if it never does.
 
     Examples
     --------
     >>> crossing(np.array([10, 20, 30]), np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.3, 0.3]))
     30
     """
-    not_below = np.flatnonzero(ours >= other)
+    not_below = np.flatnonzero(curve >= reference)
     start = 0 if not_below.size == 0 else int(not_below[-1]) + 1
-    return int(marks[start]) if start < len(marks) else None
+    return int(rounds[start]) if start < len(rounds) else None
 
 
-def crossings(one: PanelPlan, records: Records) -> dict[str, int | None]:
-    """Return, for the paper's ATA columns, the round from which they lead TGP-UCB for good."""
-    if "tgp" not in one.columns:
+def crossings(panel: Panel, records: Records) -> dict[str, int | None]:
+    """Return the round from which each ATA policy of the paper stays below TGP-UCB."""
+    if "tgp" not in panel.policies:
         return {}
-    tgp = regrets(one, records, "tgp").mean(axis=0)
+    tgp = regrets(panel, records, "tgp").mean(axis=0)
     return {
-        key: crossing(one.marks, regrets(one, records, key).mean(axis=0), tgp)
+        key: crossing(panel.recorded_rounds, regrets(panel, records, key).mean(axis=0), tgp)
         for key in ("qff", "nystrom")
-        if key in one.columns
+        if key in panel.policies
     }
 
 
 @dataclass(frozen=True)
-class Change:
-    """A further column against its base, on the trials they share, at the last round.
+class VariantComparison:
+    """A variant against its base in the last round, over the repetitions that both have.
 
     Attributes
     ----------
     mean, base_mean
         R_T / T.
-    low, high
-        95 % interval of the mean difference, from paired trials; None with one trial.
+    lower, upper
+        95 % interval of the mean paired difference; None with one repetition.
     early
-        R_t / t of the further column at a tenth of the rounds.
-    width, base_width
-        Median width beta of the last round.
+        R_t / t of the variant at a tenth of the rounds.
+    beta, base_beta
+        Median of beta in the last round.
     """
 
-    column: str
+    policy: str
     base: str
-    trials: int
+    repetitions: int
     mean: float
     base_mean: float
-    low: float | None
-    high: float | None
+    lower: float | None
+    upper: float | None
     early: float
-    width: float
-    base_width: float
+    beta: float
+    base_beta: float
 
     @property
     def difference(self) -> float:
-        """Mean of the further column minus that of its base."""
+        """Mean of the variant minus that of its base."""
         return self.mean - self.base_mean
 
     @property
     def flat(self) -> bool:
-        """Whether the curve moves by less than a fiftieth over its last nine tenths."""
+        """Whether the curve changes by less than `FLAT` over its last nine tenths."""
         return abs(self.mean - self.early) < FLAT * self.early
 
     @property
     def verdict(self) -> str:
-        """Say "lower", "higher" or, where the interval holds zero, "no different"."""
-        if self.low is None or self.high is None or self.low <= 0.0 <= self.high:
+        """Return "lower", "higher" or, where the interval holds zero, "no different"."""
+        if self.lower is None or self.upper is None or self.lower <= 0.0 <= self.upper:
             return "no different"
-        return "lower" if self.high < 0.0 else "higher"
+        return "lower" if self.upper < 0.0 else "higher"
 
 
-def changes(one: PanelPlan, records: Records) -> Iterator[Change]:
-    """Yield what each further column changes, where its base was run as well."""
-    for key in one.columns:
-        base = COLUMNS[key].base
-        if base is None or base not in one.columns:
+def compare_variants(panel: Panel, records: Records) -> Iterator[VariantComparison]:
+    """Yield the comparison of each variant whose base was run as well."""
+    for key in panel.policies:
+        base = POLICIES[key].base
+        if base is None or base not in panel.policies:
             continue
-        trials = min(one.trials_of(key), one.trials_of(base))
-        ours, theirs = (regrets(one, records, name, trials) for name in (key, base))
-        low, high = _interval(ours[:, -1] - theirs[:, -1])
-        tenth = int(np.searchsorted(one.marks, one.rounds / 10.0))
-        yield Change(
-            key,
-            base,
-            trials,
-            float(ours[:, -1].mean()),
-            float(theirs[:, -1].mean()),
-            low,
-            high,
-            float(ours[:, tenth].mean()),
-            _width(one, records, key, trials),
-            _width(one, records, base, trials),
+        count = min(panel.repetitions_of(key), panel.repetitions_of(base))
+        curves, base_curves = (regrets(panel, records, name, count) for name in (key, base))
+        lower, upper = _interval(curves[:, -1] - base_curves[:, -1])
+        tenth = int(np.searchsorted(panel.recorded_rounds, panel.rounds / 10.0))
+        beta, base_beta = (
+            float(np.median([records[panel.letter, name, i]["beta"] for i in range(count)]))
+            for name in (key, base)
+        )
+        yield VariantComparison(
+            policy=key,
+            base=base,
+            repetitions=count,
+            mean=float(curves[:, -1].mean()),
+            base_mean=float(base_curves[:, -1].mean()),
+            lower=lower,
+            upper=upper,
+            early=float(curves[:, tenth].mean()),
+            beta=beta,
+            base_beta=base_beta,
         )
 
 
@@ -137,18 +141,14 @@ def _interval(paired: Array) -> tuple[float | None, float | None]:
     return middle - half, middle + half
 
 
-def _width(one: PanelPlan, records: Records, column: str, trials: int) -> float:
-    return float(np.median([records[one.panel.letter, column, i]["width"] for i in range(trials)]))
-
-
 @dataclass(frozen=True)
 class TruncationFit:
-    """Panel f: the mean band of a column over all randomizations of the noise, against f.
+    """Panel f: the posterior band of a policy, averaged over the repetitions, against f.
 
     Attributes
     ----------
     mean, std, f : (arms,)
-        Averages over the trials of the final posterior mean and standard deviation, and f.
+        Averages of the final posterior mean and standard deviation, and f.
     """
 
     mean: Array
@@ -166,15 +166,92 @@ class TruncationFit:
         return int(np.abs(self.mean - self.f).argmax())
 
     @property
-    def holds_f(self) -> bool:
+    def band_holds_f(self) -> bool:
         """Whether f lies inside mean +- std at every arm."""
         return bool((np.abs(self.mean - self.f) <= self.std).all())
 
 
-def truncation_fit(one: PanelPlan, records: Records, column: str) -> TruncationFit:
-    """Return the average band of a column of panel f."""
-    kept = [records["f", column, trial] for trial in range(one.trials_of(column))]
+def truncation_fit(panel: Panel, records: Records, policy: str) -> TruncationFit:
+    """Return the average band of a policy of panel f."""
+    kept = [records[panel.letter, policy, i] for i in range(panel.repetitions_of(policy))]
     mean, std, f = (
         np.mean([record[key] for record in kept], axis=0) for key in ("mean", "std", "f")
     )
     return TruncationFit(mean, std, f)
+
+
+_VERDICTS = {
+    "lower": "lower (better)",
+    "higher": "higher (worse)",
+    "no different": "not significantly different",
+}
+
+
+def describe_variants(plan: Plan, records: Records) -> dict[str, str]:
+    """Return a few sentences for each variant over all panels that have it, from its numbers."""
+    cases: dict[str, list[tuple[Panel, VariantComparison]]] = {}
+    for panel in plan.panels:
+        for comparison in compare_variants(panel, records):
+            cases.setdefault(comparison.policy, []).append((panel, comparison))
+    return {
+        key: f"{POLICIES[key].title}: {POLICIES[key].change}. "
+        + (
+            _truncation_sentence(*found[0], records)
+            if found[0][0].letter == "f"
+            else _regret_sentences(found)
+        )
+        for key, found in cases.items()
+    }
+
+
+def _regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) -> str:
+    base = POLICIES[cases[0][1].base].title
+    verdicts = "; ".join(
+        f"{words} in " + listed([_numbers(*case) for case in chosen])
+        for verdict, words in _VERDICTS.items()
+        if (chosen := [case for case in cases if case[1].verdict == verdict])
+    )
+    ratios = [comparison.beta / comparison.base_beta for _, comparison in cases]
+    span = " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(ratios), max(ratios))))
+    text = (
+        f"Against {base}, R_T/T at the last round is {verdicts}. "
+        f"The last round's beta is {span} times the base's."
+    )
+    flat = [panel.letter for panel, comparison in cases if comparison.flat]
+    if flat:
+        text += (
+            f" In {listed(flat)} the curve is flat from a tenth of the rounds on: "
+            "nothing more is learnt."
+        )
+    return text
+
+
+def _numbers(panel: Panel, comparison: VariantComparison) -> str:
+    text = f"{panel.letter} ({comparison.mean:.3f} against {comparison.base_mean:.3f}"
+    if comparison.lower is None or comparison.upper is None:
+        return text + ", one repetition)"
+    return text + f"; difference {comparison.lower:+.3f} to {comparison.upper:+.3f})"
+
+
+def _truncation_sentence(panel: Panel, comparison: VariantComparison, records: Records) -> str:
+    key, base = comparison.policy, comparison.base
+    fit, base_fit = (truncation_fit(panel, records, name) for name in (key, base))
+    inside = "holds" if fit.band_holds_f else "does not hold"
+    return (
+        f"The mean over {panel.repetitions_of(key)} repetitions is off by at most "
+        f"{fit.error:.3f}, against {base_fit.error:.3f} for {POLICIES[base].title} over "
+        f"{panel.repetitions_of(base)}, and its band {inside} f everywhere."
+    )
+
+
+def listed(items: Sequence[str]) -> str:
+    """Join items as a sentence does.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,70 +1,59 @@
-"""Figure 1 as the paper arranges it, (a) to (f) in two rows, with the paper's points as markers."""
+"""Figure 1 as the paper arranges it, (a) to (f) in two rows, with the paper's values as markers."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from tailproof.experiments.columns import COLUMNS, Column
-from tailproof.experiments.comparisons import Records, regrets, spread, truncation_fit
-from tailproof.experiments.panels import LETTERS
-from tailproof.experiments.plan import PanelPlan, Plan
-from tailproof.experiments.plotting import pyplot
+from tailproof._util.plotting import new_figure
+from tailproof.experiments.comparisons import Records, regrets, sample_std, truncation_fit
+from tailproof.experiments.panels import LETTERS, Panel
+from tailproof.experiments.plan import Plan
+from tailproof.experiments.policies import POLICIES, FigurePolicy
 from tailproof.experiments.problems import ARMS
 
-# Distinct in gray and to color-blind eyes; a further column has its base's color.
-COLOURS = {"tgp": "#0072b2", "qff": "#e69f00", "nystrom": "#b03060", "exact": "#009e73"}
-COLOURS |= {"gp": "#b03060", "gp-truncated": "#0072b2"}
-BARS = 10  # error bars a curve
-READ_OFF = "read off the paper's figure, same colors"
+# Distinct in gray and to color-blind readers; a variant has its base's color.
+COLORS = {"tgp": "#0072b2", "qff": "#e69f00", "nystrom": "#b03060", "exact": "#009e73"}
+COLORS |= {"gp": "#b03060", "gp-truncated": "#0072b2"}
+ERROR_BARS = 10  # per curve
+FROM_PAPER = "read off the paper's figure, same colors"
 
 
 def paper_figure(plan: Plan, records: Records) -> Any:
     """Draw the paper's policies in the paper's arrangement."""
-    return _draw(plan, records, further=False)
+    return _draw(plan, records, variants=False)
 
 
-def further_figure(plan: Plan, records: Records) -> Any | None:
-    """Draw the further columns over the paper's policies; None if the run has none."""
-    if not any(COLUMNS[key].further for one in plan.panels for key in one.columns):
+def variants_figure(plan: Plan, records: Records) -> Any | None:
+    """Draw the variants over the paper's policies; None if the plan has none."""
+    if not any(POLICIES[key].is_variant for panel in plan.panels for key in panel.policies):
         return None
-    return _draw(plan, records, further=True)
+    return _draw(plan, records, variants=True)
 
 
-def image(figure: Any, kind: str) -> bytes:
-    """Return a figure as "png" or "svg", the same bytes for the same figure."""
-    stream = io.BytesIO()
-    # Without a date and with fixed ids, so that two runs can be compared byte by byte.
-    with pyplot().rc_context({"svg.hashsalt": "tailproof", "svg.fonttype": "path"}):
-        metadata = {"Date": None} if kind == "svg" else {"Software": "tailproof"}
-        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
-    return stream.getvalue()
-
-
-def close(figures: Iterable[Any]) -> None:
-    """Release figures."""
-    for figure in figures:
-        pyplot().close(figure)
-
-
-def _draw(plan: Plan, records: Records, *, further: bool) -> Any:
-    figure, axes = pyplot().subplots(2, 3, figsize=(12.0, 6.6), layout="constrained")
-    plans = {one.panel.letter: one for one in plan.panels}
-    for letter, axis in zip(LETTERS, axes.ravel(), strict=True):
-        one = plans.get(letter)
-        if one is None:
+def _draw(plan: Plan, records: Records, *, variants: bool) -> Any:
+    figure = new_figure(figsize=(12.0, 6.6), dpi=150, layout="constrained")
+    axes = figure.subplots(2, 3).ravel()
+    panels = {panel.letter: panel for panel in plan.panels}
+    for letter, axis in zip(LETTERS, axes, strict=True):
+        panel = panels.get(letter)
+        if panel is None:
             axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
             axis.set_title(f"({letter})", fontsize=10)
             axis.set_xticks([])
             axis.set_yticks([])
-        elif letter == "f":
-            _bands(axis, one, records, further)
+            continue
+        shown = [POLICIES[key] for key in panel.policies]
+        if not variants:
+            shown = [policy for policy in shown if not policy.is_variant]
+        if letter == "f":
+            _bands(axis, panel, records, shown)
         else:
-            _curves(axis, one, records, further)
-    _legend(figure, axes.ravel()[:-1])
+            _curves(axis, panel, records, shown, variants)
+        axis.set_title(f"({letter}) {panel.title}", fontsize=10)
+    _legend(figure, axes[:-1])
     return figure
 
 
@@ -72,50 +61,45 @@ def _legend(figure: Any, axes: Iterable[Any]) -> None:
     """Put one legend for panels a to e below them all, where it hides no curve."""
     entries: dict[str, Any] = {}
     for axis in axes:
-        handles, labels = axis.get_legend_handles_labels()
-        entries |= {
-            label: handle
-            for handle, label in zip(handles, labels, strict=True)
-            if label not in entries
-        }
-    if READ_OFF in entries:
-        entries[READ_OFF] = entries.pop(READ_OFF)  # last
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if FROM_PAPER in entries:
+        entries[FROM_PAPER] = entries.pop(FROM_PAPER)  # last
     if entries:
         figure.legend(
             entries.values(), entries.keys(), loc="outside lower center", ncols=4, fontsize=8
         )
 
 
-def _curves(axis: Any, one: PanelPlan, records: Records, further: bool) -> None:
-    rounds = one.marks
-    for place, key in enumerate(one.columns):
-        column = COLUMNS[key]
-        if column.further and not further:
+def _curves(
+    axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy], variants: bool
+) -> None:
+    rounds = panel.recorded_rounds
+    for place, policy in enumerate(policies):
+        key = policy.key
+        # Beside variants only what met the same functions and noise.
+        count = min(panel.repetitions_of(key), panel.variant_repetitions) if variants else None
+        curves = regrets(panel, records, key, count)
+        mean, sd = curves.mean(axis=0), sample_std(curves)
+        alpha = 0.4 if variants and not policy.is_variant else 1.0
+        axis.plot(rounds, mean, label=policy.title, **_style(policy), alpha=alpha)
+        if variants:
             continue
-        # Side by side only what saw the same functions and noise.
-        trials = min(one.trials_of(key), one.further_trials) if further else None
-        curves = regrets(one, records, key, trials)
-        mean, sd = curves.mean(axis=0), spread(curves)
-        faint = further and not column.further
-        axis.plot(rounds, mean, label=column.title, **_style(column), alpha=0.4 if faint else 1.0)
-        if not further and not np.isnan(sd).any():
+        if not np.isnan(sd).any():
             # The bars of the curves stand beside each other, not on top of each other.
-            step = max(len(rounds) // BARS, 1)
+            step = max(len(rounds) // ERROR_BARS, 1)
             at = slice(min(step - 1 + 2 * place, len(rounds) - 1), None, step)
-            axis.errorbar(
-                rounds[at], mean[at], sd[at], fmt="none", capsize=2, elinewidth=0.8, **_ink(column)
-            )
-        if not further:
-            _paper_points(axis, one, column)
-    axis.set_title(f"({one.panel.letter}) {one.panel.title}", fontsize=10)
+            bars = {"fmt": "none", "capsize": 2, "elinewidth": 0.8, "color": COLORS[policy.family]}
+            axis.errorbar(rounds[at], mean[at], sd[at], **bars)
+        _paper_values(axis, panel, policy)
     axis.set(xlabel="round T", ylabel="R_T / T", xlim=(0, rounds[-1] * 1.03))
 
 
-def _paper_points(axis: Any, one: PanelPlan, column: Column) -> None:
+def _paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
     values = {
-        mark: value
-        for mark in one.marks.tolist()
-        if (value := one.paper_value(column.key, mark)) is not None
+        t: value
+        for t in panel.recorded_rounds.tolist()
+        if (value := panel.paper_value(policy.key, t)) is not None
     }
     if values:
         axis.plot(
@@ -125,39 +109,31 @@ def _paper_points(axis: Any, one: PanelPlan, column: Column) -> None:
             markersize=7,
             markerfacecolor="white",
             markeredgewidth=1.6,
-            color=COLOURS[column.family],
-            label=READ_OFF,
+            color=COLORS[policy.family],
+            label=FROM_PAPER,
             zorder=4,
         )
 
 
-def _bands(axis: Any, one: PanelPlan, records: Records, further: bool) -> None:
+def _bands(axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy]) -> None:
     x = ARMS[:, 0]
     f = None
-    for key in one.columns:
-        column = COLUMNS[key]
-        if column.further and not further:
-            continue
-        fit = truncation_fit(one, records, key)
+    for policy in policies:
+        fit = truncation_fit(panel, records, policy.key)
         f = fit.f
-        axis.plot(x, fit.mean, label=column.title, **_style(column))
-        low, high = fit.mean - fit.std, fit.mean + fit.std
-        axis.fill_between(x, low, high, alpha=0.2, linewidth=0, **_ink(column))
+        axis.plot(x, fit.mean, label=policy.title, **_style(policy))
+        lower, upper = fit.mean - fit.std, fit.mean + fit.std
+        axis.fill_between(x, lower, upper, alpha=0.2, linewidth=0, color=COLORS[policy.family])
     if f is not None:
         axis.plot(x, f, "k--", linewidth=1.2, label="f")
-    axis.set_title(f"(f) {one.panel.title}", fontsize=10)
     axis.set(xlabel="x", ylabel="mean ± standard deviation", xlim=(0, 1))
     axis.legend(fontsize=7)
 
 
-def _ink(column: Column) -> dict[str, Any]:
-    return {"color": COLOURS[column.family]}
-
-
-def _style(column: Column) -> dict[str, Any]:
+def _style(policy: FigurePolicy) -> dict[str, Any]:
     line = "-"
-    if column.further:
-        line = ":" if column.schedule == "theory" else "--"
-        if column.redrawn:
+    if policy.is_variant:
+        line = ":" if policy.schedule == "theory" else "--"
+        if policy.redrawn:
             line = "-."
-    return {"color": COLOURS[column.family], "linestyle": line, "linewidth": 1.5}
+    return {"color": COLORS[policy.family], "linestyle": line, "linewidth": 1.5}

@@ -1,4 +1,4 @@
-"""The six panels of the paper's Figure 1, at the paper's size, and what can be read off it."""
+"""The six panels of the paper's Figure 1, at the paper's size, and the values read off it."""
 
 from __future__ import annotations
 
@@ -6,96 +6,155 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tailproof.environments import DataArms, ParetoPayoff, StudentT
-from tailproof.experiments.columns import SMOOTH, TRUNCATION, WITHOUT_QFF
+from tailproof.experiments.policies import POLICIES, TRUNCATION, WITH_FOURIER, WITHOUT_FOURIER
 from tailproof.experiments.problems import Recorded, Source, Spiked, Synthetic
 from tailproof.kernels import Matern, SquaredExponential
 
 LETTERS = ("a", "b", "c", "d", "e", "f")
 NEEDS_DATA = ("d", "e")
-FURTHER_TRIALS = 5
+RECORDED_ROUNDS = 100  # how many rounds of a run have their regret recorded
 
 _SE = SquaredExponential(0.2)
 _MATERN = Matern(2.5, 0.2)
 
 
 @dataclass(frozen=True)
-class ReadOff:
-    """What the paper's figure shows, read off the plot.
+class PaperPanel:
+    """A panel's size in the paper, and what can be read off its plot.
 
     Attributes
     ----------
+    rounds, repetitions
+        Rounds of each run, and runs of each policy.
     values
-        Policy -> round -> R_T / T; good to 0.005 in d and e.
+        Policy -> round -> R_T / T; accurate to 0.005 in d and e.
     crossing
         About the round from which ATA-GP-UCB-Nystrom lies below TGP-UCB.
     """
 
+    rounds: int
+    repetitions: int
     values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     crossing: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One panel: its problem, its policies, its size."""
+    """One panel: its problem, its policies and how much of it is run.
+
+    Attributes
+    ----------
+    policies
+        Keys of `policies.POLICIES`.
+    nodes
+        Nodes per coordinate of the quadrature Fourier features, where there are any.
+    variant_repetitions
+        Repetitions of the policies that are not in the paper.
+    """
 
     letter: str
     title: str
     source: Source
-    columns: tuple[str, ...]
+    policies: tuple[str, ...]
     rounds: int
-    trials: int
-    nodes: int | None = None  # Fourier nodes a side
-    paper: ReadOff = ReadOff()
+    repetitions: int
+    variant_repetitions: int
+    paper: PaperPanel
+    nodes: int | None = None
+
+    def repetitions_of(self, policy: str) -> int:
+        """Return how many repetitions a policy has."""
+        return self.variant_repetitions if POLICIES[policy].is_variant else self.repetitions
+
+    @property
+    def recorded_rounds(self) -> NDArray[np.int64]:
+        """Rounds whose regret is recorded, increasing; the last one is the last round."""
+        return np.unique(-(-np.arange(1, RECORDED_ROUNDS + 1) * self.rounds // RECORDED_ROUNDS))
+
+    @property
+    def at_paper_size(self) -> bool:
+        """Whether rounds and repetitions are the paper's, so that its statements can be checked."""
+        return (self.rounds, self.repetitions) == (self.paper.rounds, self.paper.repetitions)
+
+    def paper_value(self, policy: str, round_number: int) -> float | None:
+        """Return the paper's R_T / T in a round; None where the paper's horizon is another."""
+        if self.rounds != self.paper.rounds:
+            return None
+        return self.paper.values.get(policy, {}).get(round_number)
 
 
-def _read_off(crossing: int, **values: Mapping[int, float]) -> ReadOff:
-    return ReadOff(values, crossing)
-
-
+_SYNTHETIC, _DATA = (20_000, 20), (10_000, 10)  # rounds and repetitions in the paper
 _PAPER = {
-    "a": _read_off(10_000, tgp={20_000: 0.35}, qff={20_000: 0.31}, nystrom={20_000: 0.295}),
-    "b": _read_off(10_000, tgp={20_000: 0.207}, qff={20_000: 0.200}, nystrom={20_000: 0.188}),
-    "c": _read_off(16_000, tgp={20_000: 0.43}, nystrom={20_000: 0.40}),
-    "d": _read_off(
-        2_000,
-        tgp={1_000: 0.467, 10_000: 0.386},
-        nystrom={1_000: 0.494, 10_000: 0.263},
+    "a": PaperPanel(
+        *_SYNTHETIC,
+        {"tgp": {20_000: 0.35}, "qff": {20_000: 0.31}, "nystrom": {20_000: 0.295}},
+        crossing=10_000,
     ),
-    "e": _read_off(
-        3_500,
-        tgp={1_000: 0.547, 10_000: 0.410},
-        qff={1_000: 0.36, 10_000: 0.353},
-        nystrom={1_000: 0.565, 10_000: 0.318},
+    "b": PaperPanel(
+        *_SYNTHETIC,
+        {"tgp": {20_000: 0.207}, "qff": {20_000: 0.200}, "nystrom": {20_000: 0.188}},
+        crossing=10_000,
     ),
+    "c": PaperPanel(
+        *_SYNTHETIC, {"tgp": {20_000: 0.43}, "nystrom": {20_000: 0.40}}, crossing=16_000
+    ),
+    "d": PaperPanel(
+        *_DATA,
+        {"tgp": {1_000: 0.467, 10_000: 0.386}, "nystrom": {1_000: 0.494, 10_000: 0.263}},
+        crossing=2_000,
+    ),
+    "e": PaperPanel(
+        *_DATA,
+        {
+            "tgp": {1_000: 0.547, 10_000: 0.410},
+            "qff": {1_000: 0.36, 10_000: 0.353},
+            "nystrom": {1_000: 0.565, 10_000: 0.318},
+        },
+        crossing=3_500,
+    ),
+    "f": PaperPanel(10_000, 50),
 }
 
 
+def _panel(
+    letter: str,
+    title: str,
+    source: Source,
+    policies: tuple[str, ...],
+    nodes: int | None = None,
+    paper: PaperPanel | None = None,
+) -> Panel:
+    """Return a panel at the paper's size, with five repetitions of the variants."""
+    paper = _PAPER[letter] if paper is None else paper
+    return Panel(letter, title, source, policies, paper.rounds, paper.repetitions, 5, paper, nodes)
+
+
 def synthetic_panels() -> dict[str, Panel]:
-    """Return panels a, b, c and f, which need no data."""
+    """Return panels a, b, c and f, which need no data, by letter."""
     student, pareto = StudentT(3.0), ParetoPayoff(2.0)
     a = Synthetic(_SE, student, (-1.0, 1.0), 1.0)
     b = Synthetic(_SE, pareto, (0.0, 1.0), 0.9)
     c = Synthetic(_MATERN, student, (-1.0, 1.0), 1.0)
-    full, trials = 20_000, 20
     return {
-        "a": Panel("a", "SE, Student-t(3)", a, SMOOTH, full, trials, 32, _PAPER["a"]),
-        "b": Panel("b", "SE, Pareto(2)", b, SMOOTH, full, trials, 32, _PAPER["b"]),
-        "c": Panel(
-            "c", "Matérn 5/2, Student-t(3)", c, WITHOUT_QFF, full, trials, None, _PAPER["c"]
-        ),
-        "f": Panel("f", "Effect of truncation on GP-UCB", Spiked(_SE), TRUNCATION, 10_000, 50),
+        "a": _panel("a", "SE, Student-t(3)", a, WITH_FOURIER, 32),
+        "b": _panel("b", "SE, Pareto(2)", b, WITH_FOURIER, 32),
+        "c": _panel("c", "Matérn 5/2, Student-t(3)", c, WITHOUT_FOURIER),
+        "f": _panel("f", "Effect of truncation on GP-UCB", Spiked(_SE), TRUNCATION),
     }
 
 
 def stocks_panel(arms: DataArms, *, stand_in: bool = False) -> Panel:
-    """Return panel d on the paper's stocks, or on a stand-in that has no paper's value."""
+    """Return panel d on the paper's stocks, or on a stand-in, for which the paper has no values."""
     title = "Stocks (open stand-in)" if stand_in else "Stock market data"
-    paper = ReadOff() if stand_in else _PAPER["d"]
-    return Panel("d", title, Recorded(arms), WITHOUT_QFF, 10_000, 10, None, paper)
+    paper = PaperPanel(*_DATA) if stand_in else None
+    return _panel("d", title, Recorded(arms), WITHOUT_FOURIER, paper=paper)
 
 
 def light_panel(arms: DataArms) -> Panel:
-    """Return panel e: Fourier features with l^2 = 0.1 on the sensors' places, 16 nodes a side."""
+    """Return panel e: Fourier features with l^2 = 0.1 on the sensors' positions, 16 nodes each."""
     source = Recorded(arms, lengthscale=math.sqrt(0.1))
-    return Panel("e", "Light sensor data", source, SMOOTH, 10_000, 10, 16, _PAPER["e"])
+    return _panel("e", "Light sensor data", source, WITH_FOURIER, 16)

@@ -1,116 +1,90 @@
-"""What a run will do: which panels at which size, its tasks, their seeds, its manifest."""
+"""The plan of a reproduction: its panels and their sizes, its runs, their seeds, its manifest.
+
+A run is one repetition of one policy in one panel.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import tailproof
-from tailproof import __version__
 from tailproof._util import checks
-from tailproof.experiments import columns as c
-from tailproof.experiments.panels import FURTHER_TRIALS, LETTERS, Panel
-from tailproof.experiments.problems import Source
+from tailproof.experiments.panels import LETTERS, Panel
+from tailproof.experiments.policies import POLICIES, describe
 
-MARKS = 100  # rounds at which regret is kept
-# The code that decides what a trial comes to; tables, figures and reports only show it.
-DECIDING = (
-    "*.py",
-    "_engine/*.py",
+# The source files that the numbers of a run depend on; tables, figures and reports only show them.
+SOURCES = (
+    "kernels.py",
+    "_util/linalg.py",
+    "_util/quadrature.py",
+    "_compiled/*.py",
+    "bandits/**/*.py",
     "environments/*.py",
-    *(f"experiments/{name}.py" for name in ("columns", "plan", "problems", "trial")),
+    *(f"experiments/{name}.py" for name in ("plan", "policies", "problems", "repetition")),
 )
 PURPOSES = ("function", "noise", "spike", "policy", "first arm")
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a run is; None keeps each panel's own, which is the paper's.
+    """How much of a panel is run; None keeps the panel's own number, which is the paper's.
 
-    `further_trials` are those of the columns that go beyond the paper.
+    `variant_repetitions` are those of the policies that are not in the paper, at most
+    `repetitions`.
     """
 
     rounds: int | None = None
-    trials: int | None = None
-    further_trials: int = FURTHER_TRIALS
+    repetitions: int | None = None
+    variant_repetitions: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "trials"):
-            value = getattr(self, name)
+        for name, value in dataclasses.asdict(self).items():
             if value is not None:
                 checks.integer(name, value, low=1)
-        checks.integer("further_trials", self.further_trials, low=1)
 
-
-@dataclass(frozen=True, eq=False)
-class PanelPlan:
-    """One panel, the columns chosen of it, and its size in this run."""
-
-    panel: Panel
-    columns: tuple[str, ...]
-    rounds: int
-    trials: int
-    further_trials: int
-
-    def trials_of(self, column: str) -> int:
-        """Return how many trials a column has."""
-        return self.further_trials if c.COLUMNS[column].further else self.trials
-
-    @property
-    def marks(self) -> NDArray[np.int64]:
-        """Rounds at which regret is kept, rising, the last being the last round."""
-        return np.unique(-(-np.arange(1, MARKS + 1) * self.rounds // MARKS))
-
-    @property
-    def at_paper_size(self) -> bool:
-        """Whether rounds and trials are the paper's, so that its statements can be checked."""
-        return self.rounds == self.panel.rounds and self.trials == self.panel.trials
-
-    def paper_value(self, column: str, mark: int) -> float | None:
-        """Return the paper's R_T / T at a mark; None where the horizon is another."""
-        if self.rounds != self.panel.rounds:
-            return None
-        return self.panel.paper.values.get(column, {}).get(mark)
+    def applied_to(self, panel: Panel) -> Panel:
+        """Return the panel at this size."""
+        given = {name: n for name, n in dataclasses.asdict(self).items() if n is not None}
+        panel = dataclasses.replace(panel, **given)
+        variant_repetitions = min(panel.repetitions, panel.variant_repetitions)
+        return dataclasses.replace(panel, variant_repetitions=variant_repetitions)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One trial of one column: all a worker needs, wherever it runs."""
+    """One run to do: one repetition of one policy in a panel, with everything a worker needs."""
 
-    letter: str
-    column: str
-    trial: int
-    rounds: int
-    marks: NDArray[np.int64]
-    nodes: int | None
-    source: Source
+    panel: Panel
+    policy: str
+    repetition: int
     seed: int
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """Panel, column, trial."""
-        return self.letter, self.column, self.trial
+        """Panel, policy, repetition."""
+        return self.panel.letter, self.policy, self.repetition
 
     def sequence(self, purpose: str) -> np.random.SeedSequence:
-        """Return the seeds of one purpose.
+        """Return the seed sequence of one purpose.
 
-        Function and noise are the same for all columns of a trial, and panel f's function is
-        the same for all trials; nothing depends on which other tasks there are.
+        Function and noise are the same for all policies of a repetition, and panel f's function
+        is the same for all repetitions; nothing depends on which other tasks there are.
         """
-        panel = LETTERS.index(self.letter)
+        panel = LETTERS.index(self.panel.letter)
         if purpose == "shared function":
             return np.random.SeedSequence([self.seed, panel, len(PURPOSES)])
-        entropy = [self.seed, panel, PURPOSES.index(purpose), self.trial]
+        entropy = [self.seed, panel, PURPOSES.index(purpose), self.repetition]
         if purpose in ("policy", "first arm"):
-            entropy.append(int.from_bytes(self.column.encode(), "big"))
+            entropy.append(int.from_bytes(self.policy.encode(), "big"))
         return np.random.SeedSequence(entropy)
 
     def generator(self, purpose: str) -> np.random.Generator:
@@ -120,67 +94,56 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The panels of a run and the seed everything random comes from."""
+    """The panels of a reproduction, in the order of their letters, and its seed."""
 
-    panels: tuple[PanelPlan, ...]
+    panels: tuple[Panel, ...]
     seed: int
 
     def tasks(self) -> Iterator[Task]:
-        """Yield every task, panel after panel."""
-        for one in self.panels:
-            panel, marks = one.panel, one.marks
-            for column in one.columns:
-                for trial in range(one.trials_of(column)):
-                    yield Task(
-                        panel.letter,
-                        column,
-                        trial,
-                        one.rounds,
-                        marks,
-                        panel.nodes,
-                        panel.source,
-                        self.seed,
-                    )
+        """Yield every task, panel after panel, policy after policy."""
+        for panel in self.panels:
+            for policy in panel.policies:
+                for repetition in range(panel.repetitions_of(policy)):
+                    yield Task(panel, policy, repetition, self.seed)
 
     def manifest(self) -> dict[str, Any]:
         """Return what defines the results: versions, seeds, every parameter and constant."""
         return {
             "format": 1,
-            "versions": {"tailproof": __version__, "python": platform.python_version()}
+            "versions": {"tailproof": tailproof.__version__, "python": platform.python_version()}
             | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")},
             "source_sha256": source_digest(Path(tailproof.__file__).parent),
             "seed": self.seed,
-            "seeds": "SeedSequence([seed, panel, purpose, trial, column]), the column for "
+            "seeds": "SeedSequence([seed, panel, purpose, repetition, policy]), the policy for "
             f"purposes of its own; panels {list(LETTERS)}, purposes {list(PURPOSES)}",
-            "standard_deviation": "over trials, ddof 1",
-            "panels": {one.panel.letter: _describe(one) for one in self.panels},
+            "standard_deviation": "over repetitions, ddof 1",
+            "panels": {panel.letter: _describe(panel) for panel in self.panels},
         }
 
 
-def source_digest(package: Path, patterns: Sequence[str] = DECIDING) -> str:
-    """Return the SHA-256 of the code in `package` that decides what a trial comes to.
+def source_digest(package: Path) -> str:
+    """Return the SHA-256 of the files in the folder `package` that match `SOURCES`.
 
-    A version number stays while code is being worked on, and another order of the same sums can
-    send a policy another way: trials of different code must not end up in one table.
+    The version number stays while code is being changed, and the same sums in another order can
+    change which arm a policy plays: runs of different code must not end up in one table.
     """
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in package.glob(pattern)}):
+    for path in sorted({path for pattern in SOURCES for path in package.glob(pattern)}):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0")
         digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()
 
 
-def _describe(one: PanelPlan) -> dict[str, Any]:
-    panel = one.panel
+def _describe(panel: Panel) -> dict[str, Any]:
     return {
         "title": panel.title,
-        "rounds": one.rounds,
-        "horizon": one.rounds,
-        "trials": one.trials,
-        "further_trials": one.further_trials,
-        "marks": len(one.marks),
+        "rounds": panel.rounds,
+        "horizon": panel.rounds,
+        "repetitions": panel.repetitions,
+        "variant_repetitions": panel.variant_repetitions,
+        "recorded_rounds": len(panel.recorded_rounds),
         "problem": panel.source.describe(),
-        "policies": {key: c.describe(c.COLUMNS[key], panel.nodes) for key in one.columns},
+        "policies": {key: describe(POLICIES[key], panel.nodes) for key in panel.policies},
     }
 
 
@@ -198,35 +161,33 @@ def make_plan(
     panels
         By letter.
     sizes
-        By letter: rounds and trials, where they are not the paper's.
+        By letter; a panel without a size keeps the paper's.
     seed
         Not negative.
     policies
-        Keys of `columns.COLUMNS` to keep; None keeps all. A panel left without any is dropped.
+        Keys of `policies.POLICIES` to keep; None keeps all. A panel left without any is dropped.
 
     Examples
     --------
     >>> from tailproof.experiments.panels import synthetic_panels
-    >>> panels, small = synthetic_panels(), Size(rounds=50, trials=2)
+    >>> panels, small = synthetic_panels(), Size(rounds=50, repetitions=2)
     >>> plan = make_plan(panels, {key: small for key in panels}, seed=0, policies=("tgp",))
     >>> [task.name for task in plan.tasks()][:3]
     [('a', 'tgp', 0), ('a', 'tgp', 1), ('b', 'tgp', 0)]
     """
     checks.integer("seed", seed, low=0)
     for key in policies or ():
-        checks.choice("policies", key, tuple(c.COLUMNS))
-    plans = []
+        checks.choice("policies", key, tuple(POLICIES))
+    planned = []
     for letter in sorted(panels):
-        panel, size = panels[letter], sizes.get(letter, Size())
-        kept = tuple(key for key in panel.columns if policies is None or key in policies)
-        trials = panel.trials if size.trials is None else size.trials
-        rounds = panel.rounds if size.rounds is None else size.rounds
+        panel = panels[letter]
+        kept = tuple(key for key in panel.policies if policies is None or key in policies)
         if kept:
-            further = min(trials, size.further_trials)
-            plans.append(PanelPlan(panel, kept, rounds, trials, further))
-    if not plans:
+            panel = dataclasses.replace(panel, policies=kept)
+            planned.append(sizes.get(letter, Size()).applied_to(panel))
+    if not planned:
         raise ValueError(
             f"`policies` must name a policy of the panels {sorted(panels)}, "
             f"but got policies={list(policies or ())}."
         )
-    return Plan(tuple(plans), seed)
+    return Plan(tuple(planned), seed)

@@ -1,8 +1,8 @@
-"""Problems the panels pose: arms, kernel, payoffs and what the policies are told about them.
+"""The problems of the panels: arms, kernel, payoffs, and the constants given to the policies.
 
-A source is a frozen description; with the generators of a trial it makes that trial's `Problem`.
-The constants are those of the authors' own runs: 100 arms 0.01, 0.02, .., 1.00, support points in
-[0, 1] and f divided by max |f|.
+A source is a frozen description of a panel's problems; with the random generators of a repetition
+it makes that repetition's `Problem`. The constants are those of the authors' code: 100 arms 0.01,
+0.02, .., 1.00, support points in [0, 1] and f divided by max |f|.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,14 @@ Array = NDArray[np.float64]
 Generators = Callable[[str], np.random.Generator]
 
 ARMS = (np.arange(1, 101) / 100.0)[:, None]
-TERMS = 100  # p, the support points of a random function
-SUPPORT: Literal["cube"] = "cube"  # drawn from [0, 1], not from the arms
+# Support points of a random function: p = 100 of them, drawn from [0, 1] and not from the arms.
+_SAMPLING: dict[str, Any] = {"support": "cube", "terms": 100}
+_ARMS_TEXT = f"{len(ARMS)} points {ARMS[0, 0]}, {ARMS[1, 0]}, .., {ARMS[-1, 0]}"
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One trial's problem.
+    """The problem of one repetition.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class Problem:
     gap
         Regret of a round in which each arm is played, (n,).
     moment, norm_bound
-        What the policies are told; None in panel f, whose schedule is fixed.
+        What the policies know; None in panel f, whose schedule is fixed.
     fourier
         Arms and kernel of the quadrature Fourier features, where they exist.
     """
@@ -64,7 +65,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Panels a, b, c: a random function each trial, scaled to max |f| = B = 1.
+    """Panels a, b, c: a random function per repetition, scaled to max |f| = B = 1.
 
     v is the law's own bound at |f| = B: 3 + B^2 for Student-t(3), B^(1+alpha) / (2^alpha
     (1 - alpha)) for Pareto payoffs of shape 2.
@@ -78,19 +79,14 @@ class Synthetic:
 
     @property
     def moment(self) -> MomentBound:
-        """The bound the policies are told."""
+        """The moment bound that the policies know."""
         return MomentBound(self.alpha, float(self.law.moment_bound(self.alpha, self.norm_bound)))
 
     def problem(self, generators: Generators) -> Problem:
-        """Return the problem of the trial whose generators these are."""
+        """Return the problem of the repetition that these generators belong to."""
+        rng = generators("function")
         f = sample_rkhs_function(
-            self.kernel,
-            ARMS,
-            generators("function"),
-            support=SUPPORT,
-            terms=TERMS,
-            coefficients=self.coefficients,
-            normalize="max_abs",
+            self.kernel, ARMS, rng, **_SAMPLING, coefficients=self.coefficients, normalize="max_abs"
         )(ARMS)
         space, kernel = Finite(ARMS), self.kernel
         return Problem(
@@ -106,12 +102,11 @@ class Synthetic:
     def describe(self) -> dict[str, Any]:
         """Return every constant, for the manifest."""
         return {
-            "arms": f"{len(ARMS)} points {ARMS[0, 0]}, {ARMS[1, 0]}, .., {ARMS[-1, 0]}",
+            "arms": _ARMS_TEXT,
             "kernel": repr(self.kernel),
             "law": repr(self.law),
             "coefficients": list(self.coefficients),
-            "support": SUPPORT,
-            "terms": TERMS,
+            **_SAMPLING,
             "normalize": "f / max |f|",
             "alpha": self.alpha,
             "v": self.moment.v,
@@ -132,7 +127,7 @@ class Recorded:
     lengthscale: float | None = None
 
     def problem(self, generators: Generators) -> Problem:
-        """Return the problem, which is the same in every trial."""
+        """Return the problem, which is the same in every repetition."""
         arms = self.arms
         if arms.gram is None:
             raise ValueError(f"`arms` must have a kernel matrix, but {arms.name!r} has none.")
@@ -172,7 +167,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, eq=False)
-class SteadySpike:
+class FixedSpike:
     """Payoffs f(x) without noise, except at one arm, where `shift` is added every time."""
 
     means: Array
@@ -186,8 +181,7 @@ class SteadySpike:
 
     def moment_bound(self, alpha: float) -> float:
         """Return max over arms of |y|^(1+alpha)."""
-        arms = np.arange(self.means.size)
-        payoffs = self.means + np.where(arms == self.arm, self.shift, 0.0)
+        payoffs = self.sample(np.arange(self.means.size), np.random.default_rng())
         return float((np.abs(payoffs) ** (1.0 + alpha)).max())
 
 
@@ -195,9 +189,9 @@ class SteadySpike:
 class Spiked:
     """Panel f: one function scaled to [0, 1], and noise of +-size at one random arm.
 
-    A trial is a randomization of the noise: its arm, and its sign. With `redrawn` the sign is
-    drawn anew in every round instead of once. The paper's sentence allows both readings; the
-    overshoot in its picture appears with the sign drawn once.
+    A repetition draws the arm and the sign of the noise; with `redrawn` the sign is drawn in
+    every round instead of once. The paper's text allows both readings; the overshoot in its
+    figure appears with the sign drawn once.
     """
 
     kernel: Kernel
@@ -205,35 +199,28 @@ class Spiked:
     redrawn: bool = False
 
     def problem(self, generators: Generators) -> Problem:
-        """Return the problem of the trial whose generators these are."""
-        f = sample_rkhs_function(
-            self.kernel,
-            ARMS,
-            generators("shared function"),
-            support=SUPPORT,
-            terms=TERMS,
-            normalize="unit_range",
-        )(ARMS)
+        """Return the problem of the repetition that these generators belong to."""
+        rng = generators("shared function")
+        f = sample_rkhs_function(self.kernel, ARMS, rng, **_SAMPLING, normalize="unit_range")(ARMS)
         rng = generators("spike")
         arm = int(rng.integers(len(ARMS)))
         sign = 1.0 if rng.random() < 0.5 else -1.0
         environment: ArmEnvironment = (
             SyntheticArms(f, Spike(arm, self.size))
             if self.redrawn
-            else SteadySpike(f, arm, sign * self.size)
+            else FixedSpike(f, arm, sign * self.size)
         )
         return Problem(Finite(ARMS), self.kernel, environment, f.max() - f)
 
     def describe(self) -> dict[str, Any]:
         """Return every constant, for the manifest."""
         return {
-            "arms": f"{len(ARMS)} points {ARMS[0, 0]}, {ARMS[1, 0]}, .., {ARMS[-1, 0]}",
+            "arms": _ARMS_TEXT,
             "kernel": repr(self.kernel),
             "coefficients": [-1.0, 1.0],
-            "support": SUPPORT,
-            "terms": TERMS,
-            "normalize": "(f - min f) / (max f - min f), the same f in all trials",
-            "noise": f"+-{self.size:g} at one arm; arm and sign drawn once a trial",
+            **_SAMPLING,
+            "normalize": "(f - min f) / (max f - min f), the same f in all repetitions",
+            "noise": f"+-{self.size:g} at one arm; arm and sign drawn once per repetition",
             "regret": "max f - f(x_t)",
         }
 

@@ -1,43 +1,36 @@
-"""How far a run is and how long it will take: one rewritten line, or plain lines in a log."""
+"""How many runs are finished, and an estimate of the time left."""
 
 from __future__ import annotations
 
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Protocol, Self, TextIO, TypeVar
+from typing import Self, TextIO
 
-PLAIN_INTERVAL = 15.0  # seconds between lines where there is no terminal
-TERMINAL_INTERVAL = 0.2
-
-
-class Named(Protocol):
-    """A task: the first two parts of its name say of what kind it is."""
-
-    @property
-    def name(self) -> tuple[str, str, int]:
-        """Two words and a number."""
-        ...
-
-
-T = TypeVar("T", bound=Named)
+from tailproof._util.console import LiveDisplay, duration
+from tailproof.experiments.plan import Task
 
 
 class Progress:
-    """Count finished trials and show the time left.
+    """Count finished runs and show the time left.
 
-    The time left is the work left over the workers. A column's work is known from its own
-    finished trials; before its first, a rough guess is scaled by how guesses have fared so far.
+    The time left is the work left divided by the number of workers. The work of a kind of run
+    (panel and policy) is the mean of those that have finished; before the first one, it is a
+    rough guess scaled by the ratio of measured to guessed times so far.
 
     Parameters
     ----------
-    done, total
-        Trials finished before this session, and all.
+    done
+        Runs finished before.
+    tasks
+        Runs to do.
+    guess
+        Roughly the seconds of a run.
     workers
-        How many run side by side.
+        How many work in parallel.
     stream
-        Where to write; a terminal gets one line that is rewritten.
+        Where to write; standard error if None.
     clock
         Seconds, rising.
     """
@@ -45,22 +38,21 @@ class Progress:
     def __init__(
         self,
         done: int,
-        total: int,
+        tasks: Sequence[Task],
+        guess: Callable[[Task], float],
         workers: int,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._done, self._total, self._workers = done, total, max(workers, 1)
-        self._stream = sys.stderr if stream is None else stream
-        self._terminal = self._stream.isatty()
-        self._clock = clock
-        self._shown_at = -float("inf")
-        self._length = 0
-        self._left: dict[tuple[str, str], int] = {}
-        self._guess: dict[tuple[str, str], float] = {}
-        self._seen: dict[tuple[str, str], list[float]] = {}
+        self._done, self._total, self._workers = done, done + len(tasks), max(workers, 1)
+        self._display = LiveDisplay(self.line, self.line, stream=stream, clock=clock)
+        self._left = Counter(task.name[:2] for task in tasks)
+        self._guess = {task.name[:2]: guess(task) for task in tasks}
+        self._measured: dict[tuple[str, str], list[float]] = {}
 
     def __enter__(self) -> Self:
+        self._display.__enter__()
+        self._show()
         return self
 
     def __exit__(
@@ -69,75 +61,38 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._terminal and self._length:
-            self._stream.write("\n")
-            self._stream.flush()
+        self._display.__exit__(kind, error, trace)
 
-    def expect(self, tasks: Sequence[T], guess: Callable[[T], float]) -> None:
-        """Learn what is to be done, and a rough guess of the seconds of each task."""
-        for task in tasks:
-            key = task.name[:2]
-            self._left[key] = self._left.get(key, 0) + 1
-            self._guess[key] = guess(task)
-        self._show(force=True)
-
-    def finished(self, task: Named, seconds: float) -> None:
+    def finished(self, task: Task, seconds: float) -> None:
         """Count one task that took `seconds` of a worker."""
-        key = task.name[:2]
+        kind = task.name[:2]
         self._done += 1
-        self._left[key] -= 1
-        self._seen.setdefault(key, []).append(seconds)
-        self._show(force=self._done == self._total)
+        self._left[kind] -= 1
+        self._measured.setdefault(kind, []).append(seconds)
+        self._show()
+
+    def _show(self) -> None:
+        if self._done < self._total:  # leaving the display shows the last state
+            self._display.update()
 
     def seconds_left(self) -> float | None:
         """Return the time left in seconds; None before anything has finished."""
-        if not self._seen:
+        if not self._measured:
             return None
-        took = sum(sum(times) for times in self._seen.values())
-        guessed = sum(self._guess[key] * len(times) for key, times in self._seen.items())
+        took = sum(sum(times) for times in self._measured.values())
+        guessed = sum(self._guess[kind] * len(times) for kind, times in self._measured.items())
         scale = took / guessed if guessed > 0.0 else 1.0
         work = 0.0
-        for key, left in self._left.items():
-            times = self._seen.get(key)
-            each = sum(times) / len(times) if times else scale * self._guess[key]
-            work += left * each
+        for kind, left in self._left.items():
+            times = self._measured.get(kind)
+            work += left * (sum(times) / len(times) if times else scale * self._guess[kind])
         return work / self._workers
 
     def line(self) -> str:
         """Return the line to show."""
-        left = self.seconds_left()
         share = self._done / self._total if self._total else 1.0
-        text = f"{self._done} of {self._total} trials ({share:.0%})"
+        text = f"{self._done} of {self._total} runs ({share:.0%})"
         if self._done == self._total:
             return text
+        left = self.seconds_left()
         return text + (", time left: not known yet" if left is None else f", {duration(left)} left")
-
-    def _show(self, *, force: bool) -> None:
-        now = self._clock()
-        interval = TERMINAL_INTERVAL if self._terminal else PLAIN_INTERVAL
-        if not force and now - self._shown_at < interval:
-            return
-        self._shown_at = now
-        text = self.line()
-        if self._terminal:
-            self._stream.write("\r" + text.ljust(self._length))
-            self._length = len(text)
-        else:
-            self._stream.write(text + "\n")
-        self._stream.flush()
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> duration(4.2), duration(75), duration(7500)
-    ('4 s', '1 min 15 s', '2 h 5 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

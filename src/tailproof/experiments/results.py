@@ -1,4 +1,4 @@
-"""A run's results: tidy tables, the summary against the paper, and, apart from both, timings.
+"""The tables of a reproduction, the summary against the paper and, separately, the timings.
 
 Tables and summary hold nothing that differs between two runs of the same plan.
 """
@@ -15,26 +15,27 @@ from typing import Any
 
 import numpy as np
 
-from tailproof.experiments import comparisons as k
-from tailproof.experiments import store
-from tailproof.experiments.columns import COLUMNS
-from tailproof.experiments.plan import PanelPlan, Plan
+from tailproof._util.files import write_bytes, write_json
+from tailproof.experiments import comparisons
+from tailproof.experiments.comparisons import Records
+from tailproof.experiments.panels import Panel
+from tailproof.experiments.plan import Plan
+from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.problems import ARMS
-from tailproof.experiments.statements import statements
-from tailproof.experiments.words import further_in_words
+from tailproof.experiments.statements import check_statements
 
 RESULTS, CURVES, SUMMARY, TIMINGS = "results.csv", "panel_f.csv", "summary.json", "timings.json"
-RESULTS_HEADER = ("panel", "policy", "schedule", "trial", "round", "regret_per_round")
-CURVES_HEADER = ("policy", "schedule", "trial", "x", "f", "mean", "std")
+RESULTS_HEADER = ("panel", "policy", "schedule", "repetition", "round", "regret_per_round")
+CURVES_HEADER = ("policy", "schedule", "repetition", "x", "f", "mean", "std")
 
 
-def write(plan: Plan, records: k.Records, out: Path) -> dict[str, Any]:
-    """Write all tables to `out` and return the summary."""
-    store.write_bytes(out / RESULTS, csv_bytes(RESULTS_HEADER, _regret_rows(plan, records)))
-    if any(one.panel.letter == "f" for one in plan.panels):
-        store.write_bytes(out / CURVES, csv_bytes(CURVES_HEADER, _curve_rows(plan, records)))
+def write_results(plan: Plan, records: Records, out: Path) -> dict[str, Any]:
+    """Write tables and summary to the folder `out` and return the summary."""
+    write_bytes(out / RESULTS, csv_bytes(RESULTS_HEADER, _regret_rows(plan, records)))
+    if any(panel.letter == "f" for panel in plan.panels):
+        write_bytes(out / CURVES, csv_bytes(CURVES_HEADER, _curve_rows(plan, records)))
     content = summary(plan, records)
-    store.write_json(out / SUMMARY, content)
+    write_json(out / SUMMARY, content)
     return content
 
 
@@ -47,70 +48,68 @@ def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _regret_rows(plan: Plan, records: k.Records) -> Iterable[Sequence[Any]]:
+def _regret_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
     for task in plan.tasks():
-        schedule = COLUMNS[task.column].schedule
-        kept = records[task.name]["regret_per_round"]
-        for mark, value in zip(task.marks.tolist(), kept, strict=True):
-            yield task.letter, task.column, schedule, task.trial, mark, repr(value)
+        panel, policy, repetition = task.name
+        regret = records[task.name]["regret_per_round"]
+        for t, value in zip(task.panel.recorded_rounds.tolist(), regret, strict=True):
+            yield panel, policy, POLICIES[policy].schedule, repetition, t, repr(value)
 
 
-def _curve_rows(plan: Plan, records: k.Records) -> Iterable[Sequence[Any]]:
+def _curve_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
     for task in plan.tasks():
-        if task.letter != "f":
-            continue
-        record = records[task.name]
-        schedule = COLUMNS[task.column].schedule
-        values = zip(ARMS[:, 0].tolist(), record["f"], record["mean"], record["std"], strict=True)
-        for numbers in values:
-            yield task.column, schedule, task.trial, *map(repr, numbers)
+        panel, policy, repetition = task.name
+        if panel == "f":
+            record = records[task.name]
+            columns = (ARMS[:, 0].tolist(), record["f"], record["mean"], record["std"])
+            for numbers in zip(*columns, strict=True):
+                yield policy, POLICIES[policy].schedule, repetition, *map(repr, numbers)
 
 
-def summary(plan: Plan, records: k.Records) -> dict[str, Any]:
-    """Return mean and standard deviation of R_T / T everywhere, against the paper where it can."""
+def summary(plan: Plan, records: Records) -> dict[str, Any]:
+    """Return means and standard deviations of R_T / T, beside the paper's values where possible."""
     return {
-        "panels": {one.panel.letter: _panel(one, records) for one in plan.panels},
-        "statements": [asdict(one) for one in statements(plan, records)],
-        "further": further_in_words(plan, records),
+        "panels": {panel.letter: _panel(panel, records) for panel in plan.panels},
+        "statements": [asdict(statement) for statement in check_statements(plan, records)],
+        "variants": comparisons.describe_variants(plan, records),
     }
 
 
-def _panel(one: PanelPlan, records: k.Records) -> dict[str, Any]:
+def _panel(panel: Panel, records: Records) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "title": one.panel.title,
-        "rounds": one.rounds,
-        "at_paper_size": one.at_paper_size,
-        "policies": {key: _policy(one, records, key) for key in one.columns},
+        "title": panel.title,
+        "rounds": panel.rounds,
+        "at_paper_size": panel.at_paper_size,
+        "policies": {key: _policy(panel, records, key) for key in panel.policies},
     }
-    if one.panel.letter == "f":
-        result["bands"] = {key: _band(one, records, key) for key in one.columns}
+    if panel.letter == "f":
+        result["bands"] = {key: _band(panel, records, key) for key in panel.policies}
     else:
-        comparable = one.rounds == one.panel.rounds
+        comparable = panel.rounds == panel.paper.rounds
         result["crossings"] = {
             key: {
                 "round": at,
-                "paper": one.panel.paper.crossing if comparable and key == "nystrom" else None,
+                "paper": panel.paper.crossing if comparable and key == "nystrom" else None,
             }
-            for key, at in k.crossings(one, records).items()
+            for key, at in comparisons.crossings(panel, records).items()
         }
-    result["further"] = {
-        change.column: asdict(change)
-        | {"difference": change.difference, "verdict": change.verdict, "flat": change.flat}
-        for change in k.changes(one, records)
+    result["variants"] = {
+        variant.policy: asdict(variant)
+        | {"difference": variant.difference, "verdict": variant.verdict, "flat": variant.flat}
+        for variant in comparisons.compare_variants(panel, records)
     }
     return result
 
 
-def _policy(one: PanelPlan, records: k.Records, key: str) -> dict[str, Any]:
-    curves = k.regrets(one, records, key)
-    marks = []
-    for mark, mean, sd in zip(
-        one.marks.tolist(), curves.mean(axis=0).tolist(), k.spread(curves).tolist(), strict=True
-    ):
-        paper = one.paper_value(key, mark)
-        marks.append(
+def _policy(panel: Panel, records: Records, key: str) -> dict[str, Any]:
+    curves = comparisons.regrets(panel, records, key)
+    means, deviations = curves.mean(axis=0).tolist(), comparisons.sample_std(curves).tolist()
+    curve = []
+    for t, mean, sd in zip(panel.recorded_rounds.tolist(), means, deviations, strict=True):
+        paper = panel.paper_value(key, t)
+        curve.append(
             {
-                "round": mark,
+                "round": t,
                 "mean": mean,
                 "sd": None if math.isnan(sd) else sd,
                 "paper": paper,
@@ -118,37 +117,40 @@ def _policy(one: PanelPlan, records: k.Records, key: str) -> dict[str, Any]:
             }
         )
     return {
-        "title": COLUMNS[key].title,
-        "schedule": COLUMNS[key].schedule,
-        "trials": len(curves),
-        "marks": marks,
+        "title": POLICIES[key].title,
+        "schedule": POLICIES[key].schedule,
+        "repetitions": len(curves),
+        "curve": curve,
     }
 
 
-def _band(one: PanelPlan, records: k.Records, key: str) -> dict[str, Any]:
-    fit = k.truncation_fit(one, records, key)
+def _band(panel: Panel, records: Records, key: str) -> dict[str, Any]:
+    fit = comparisons.truncation_fit(panel, records, key)
     return {
         "largest_error": fit.error,
         "at": float(ARMS[fit.worst_arm, 0]),
         "error_there": float((fit.mean - fit.f)[fit.worst_arm]),
         "largest_mean": float(fit.mean.max()),
-        "band_holds_f": fit.holds_f,
+        "band_holds_f": fit.band_holds_f,
     }
 
 
-def timings(plan: Plan, records: k.Records, workers: str) -> dict[str, Any]:
-    """Return rounds a second for each policy, and how long the sessions of the run took.
+def timings(plan: Plan, records: Records, workers: str) -> dict[str, Any]:
+    """Return rounds per second of each policy, and how long the sessions took.
 
     Speeds are by processor time, so that a busy machine does not change them; the median over
-    trials leaves out what a process spends compiling in its first. A session's time ends with its
-    last finished trial.
+    repetitions leaves out the time for compiling in the first run of a process. A session ends
+    with its last finished run. `workers` describes who did the runs.
     """
     speeds: dict[str, dict[str, float]] = {}
-    for one in plan.panels:
-        letter = one.panel.letter
-        for key in one.columns:
-            taken = [records[letter, key, i]["cpu_seconds"] for i in range(one.trials_of(key))]
-            speeds.setdefault(letter, {})[key] = one.rounds / max(float(np.median(taken)), 1e-9)
+    for panel in plan.panels:
+        for key in panel.policies:
+            taken = [
+                records[panel.letter, key, i]["cpu_seconds"]
+                for i in range(panel.repetitions_of(key))
+            ]
+            speed = panel.rounds / max(float(np.median(taken)), 1e-9)
+            speeds.setdefault(panel.letter, {})[key] = speed
     sessions: dict[float, list[float]] = {}
     for record in records.values():
         session = record["session"]
@@ -156,7 +158,7 @@ def timings(plan: Plan, records: k.Records, workers: str) -> dict[str, Any]:
     return {
         "rounds_per_second": speeds,
         "sessions": [
-            {"started": started, "seconds": max(ends), "trials": len(ends)}
+            {"started": started, "seconds": max(ends), "runs": len(ends)}
             for started, ends in sorted(sessions.items())
         ],
         "seconds": sum(max(ends) for ends in sessions.values()),

@@ -1,8 +1,7 @@
-"""Run the tasks of a plan in parallel, here or on a cluster, and keep each as it finishes.
+"""Do the tasks of a plan in parallel, in local processes or on a Dask cluster.
 
 Results depend on nothing but the plan: every task carries its own seeds and runs on one thread.
-Where two machines' arithmetic differs in the last digit, so may their results; on the machines of
-one kind they do not.
+Where the arithmetic of two kinds of machines differs in the last digit, so may their results.
 """
 
 from __future__ import annotations
@@ -14,95 +13,71 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from tailproof.experiments import store
-from tailproof.experiments._optional import need
-from tailproof.experiments.columns import COLUMNS
+from tailproof._util.optional import require
+from tailproof.experiments import run_files
 from tailproof.experiments.plan import Plan, Task
+from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.problems import Synthetic
 from tailproof.experiments.progress import Progress
-from tailproof.experiments.trial import run_trial
+from tailproof.experiments.repetition import run_repetition
 from tailproof.kernels import Matern
 
-# Rough microseconds a round: only for the order of work and the first guess of the time left.
+# Rough microseconds per round: only for the order of work and the first estimate of the time left.
 _GUESS = {"tgp": 16.0, "gp": 12.0, "gp-truncated": 12.0, "qff": 45.0, "exact": 35.0}
 _GUESS |= {"nystrom": 150.0}
-_FULL_RANK = 6.0  # times as long, in feature directions, where the kernel matrix has full rank
+_FULL_RANK = 6.0  # times as long, with features, where the kernel matrix has full rank
 
-T = TypeVar("T")
-Pair = tuple[Task, dict[str, Any]]
-Pool = Callable[[Sequence[Task]], Iterator[Pair]]
+Record = dict[str, Any]
+Pool = Callable[[Sequence[Task]], Iterable[tuple[Task, Record]]]
 
 
 def guess_seconds(task: Task) -> float:
     """Return roughly how long a task takes on one core."""
-    family, source = COLUMNS[task.column].family, task.source
-    rough = isinstance(source, Synthetic) and isinstance(source.kernel, Matern)
-    factor = _FULL_RANK if rough and family in ("nystrom", "exact") else 1.0
-    return factor * _GUESS[family] * 1e-6 * task.rounds
+    family, source = POLICIES[task.policy].family, task.panel.source
+    full_rank = isinstance(source, Synthetic) and isinstance(source.kernel, Matern)
+    factor = _FULL_RANK if full_rank and family in ("nystrom", "exact") else 1.0
+    return factor * _GUESS[family] * 1e-6 * task.panel.rounds
 
 
-def run(
-    plan: Plan, out: Path, pool: Pool, progress: Callable[[int, int], Progress]
-) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Run what `out` does not hold yet, keep each trial at once, and return all of them.
+def run_plan(plan: Plan, out: Path, pool: Pool, workers: int) -> dict[tuple[str, str, int], Record]:
+    """Do the runs whose files `out` does not hold yet, and return the records of all runs.
 
     Parameters
     ----------
     plan
         What to run.
     out
-        A directory that `store.opened` has taken for this plan.
+        A folder that `run_files.open_folder` has opened for this plan; each record is written
+        to it as soon as the run has finished.
     pool
-        Makes finished trials out of tasks: `local_pool(...)` or `cluster_pool(...)`.
-    progress
-        Called with the numbers of finished and of all trials; returns what shows progress.
+        Yields tasks and their records as they finish.
+    workers
+        How many tasks the pool does at the same time, for the estimate of the time left.
     """
-    records, todo = store.split(out, plan.tasks())
+    records, todo = run_files.read_finished(out, plan.tasks())
     todo.sort(key=guess_seconds, reverse=True)  # the long ones first, so that no core waits
     session, started = time.time(), time.perf_counter()
-    with progress(len(records), len(records) + len(todo)) as shown:
-        shown.expect(todo, guess_seconds)
+    with Progress(len(records), todo, guess_seconds, workers) as progress:
         for task, record in pool(todo) if todo else ():
             record["session"] = {"started": session, "at": time.perf_counter() - started}
-            store.write_trial(out, task, record)
+            run_files.write_run(out, task, record)
             records[task.name] = record
-            shown.finished(task, record["seconds"])
+            progress.finished(task, record["seconds"])
     return records
 
 
 def local_pool(workers: int) -> Pool:
-    """Return a pool of `workers` processes on this machine."""
-    return process_pool(workers, run_trial_pair, compile_first)
+    """Return a pool of `workers` processes on this machine; with one, tasks run in this process."""
 
-
-def process_pool(
-    workers: int,
-    play: Callable[[T], tuple[T, dict[str, Any]]],
-    prepare: Callable[[Sequence[T]], None],
-) -> Callable[[Sequence[T]], Iterator[tuple[T, dict[str, Any]]]]:
-    """Return a pool of `workers` processes for any kind of task.
-
-    Parameters
-    ----------
-    workers
-        With one, tasks run in this very process.
-    play
-        Makes a task's record and returns both; a function of a module, so that it can be sent.
-    prepare
-        Called with all tasks, here, before several processes start.
-    """
-
-    def results(tasks: Sequence[T]) -> Iterator[tuple[T, dict[str, Any]]]:
-        joblib = need("joblib", "experiments")
+    def pool(tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
+        joblib = require("joblib", "experiments")
         if workers > 1:
-            prepare(tasks)
+            compile_first(tasks)
         parallel = joblib.Parallel(
             n_jobs=workers,
             backend="loky",
@@ -111,23 +86,23 @@ def process_pool(
             pre_dispatch=2 * workers,
             max_nbytes=None,  # tasks are small: nothing is worth a shared file
         )
-        finished = parallel(joblib.delayed(_worker)(play, task) for task in tasks)
+        finished = parallel(joblib.delayed(_work)(task) for task in tasks)
         try:
             yield from finished
         finally:
             finished.close()
 
-    return results
+    return pool
 
 
 def compile_first(tasks: Sequence[Task]) -> None:
-    """Play a few rounds of every kind of task here, so that the workers find the code compiled.
+    """Play a few rounds of every kind of task, so that the workers find the code compiled.
 
-    Compiling takes longer than many a trial, and every new process would do it at the same time.
+    Compiling takes longer than many a run, and every new process would do it at the same time.
     """
-    kinds = {(COLUMNS[task.column].family, task.letter): task for task in tasks}
+    kinds = {(POLICIES[task.policy].family, task.panel.letter): task for task in tasks}
     for task in kinds.values():
-        run_trial(dataclasses.replace(task, rounds=3, marks=np.array([3])))
+        run_repetition(dataclasses.replace(task, panel=dataclasses.replace(task.panel, rounds=3)))
 
 
 def cluster_pool(address: str, *, patience: float = 10.0) -> tuple[Pool, int]:
@@ -141,44 +116,40 @@ def cluster_pool(address: str, *, patience: float = 10.0) -> tuple[Pool, int]:
     if threads == 0:
         raise OSError(f"the Dask scheduler at {address!r} has no workers.")
 
-    def results(tasks: Sequence[Task]) -> Iterator[Pair]:
+    def pool(tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
         with _client(address, patience) as client:
-            # Not pure: nothing may be answered from what another run left on the cluster.
-            futures = client.map(run_trial_pair, tasks, pure=False)
-            as_completed = need("distributed", "cluster").as_completed
+            # Not pure: no result may come from what another run left on the cluster.
+            futures = client.map(run_repetition, tasks, pure=False)
+            task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
+            as_completed = require("distributed", "cluster").as_completed
             try:
-                for _, pair in as_completed(futures, loop=client.loop, with_results=True):
-                    yield pair
+                for future, record in as_completed(futures, loop=client.loop, with_results=True):
+                    yield task_of[future.key], record
             finally:
                 client.cancel(futures)
 
-    return results, threads
+    return pool, threads
 
 
 def _client(address: str, patience: float) -> Any:
-    distributed = need("distributed", "cluster")
+    distributed = require("distributed", "cluster")
     try:
         return distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
         raise OSError(f"no Dask scheduler answers at {address!r}: {error}") from error
 
 
-def run_trial_pair(task: Task) -> Pair:
-    """Run a task and return it with its record."""
-    return task, run_trial(task)
-
-
-def _worker(play: Callable[[T], tuple[T, dict[str, Any]]], task: T) -> tuple[T, dict[str, Any]]:
-    """Run a task in a process of the local pool (with one worker: in this very process)."""
+def _work(task: Task) -> tuple[Task, Record]:
+    """Do a task in a process of the local pool; with one worker, in this process."""
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
-        _serve(parent.pid)
-    return play(task)
+        _follow(parent.pid)
+    return task, run_repetition(task)
 
 
 @functools.cache
-def _serve(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end with it even if it is killed."""
+def _follow(parent: int) -> None:
+    """Leave Ctrl-C to the parent process, and end when it has ended, even if it was killed."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -191,16 +162,9 @@ def _serve(parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def default_workers() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn SIGTERM into KeyboardInterrupt, so that both stop a run in the same orderly way."""
+    """Turn SIGTERM into KeyboardInterrupt, so that both stop the work in the same orderly way."""
 
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt

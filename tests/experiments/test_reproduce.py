@@ -1,4 +1,4 @@
-"""The command end to end: files, resuming after any death, workers, a cluster, missing data."""
+"""The command end to end: its files, continuing after a kill, workers, a cluster, missing data."""
 
 import csv
 import json
@@ -11,8 +11,9 @@ import time
 
 import pytest
 
+from tailproof._util.files import TEMPORARY_PREFIX
 from tailproof.cli import main
-from tailproof.experiments import runner, store
+from tailproof.experiments import run_files, runner
 from tailproof.experiments.problems import ARMS
 
 SAME = ("results.csv", "panel_f.csv", "summary.json", "manifest.json", "figure.svg", "figure.png")
@@ -30,10 +31,10 @@ def start(command, out, *more):
 
 
 def finished(out):
-    return {path: path.stat().st_mtime_ns for path in (out / store.TRIALS).rglob("*.json")}
+    return {path: path.stat().st_mtime_ns for path in (out / run_files.RUNS).rglob("*.json")}
 
 
-def wait_for_trials(process, out, count):
+def wait_for_runs(process, out, count):
     while len(finished(out)) < count and process.poll() is None:
         time.sleep(0.02)
 
@@ -43,10 +44,10 @@ def assert_same(out, expected):
         assert (out / name).read_bytes() == (expected / name).read_bytes(), name
 
 
-def test_a_run_leaves_every_file(undisturbed):
+def test_a_run_leaves_every_file(uninterrupted):
     for name in (*SAME, "timings.json", "report.html"):
-        assert (undisturbed / name).stat().st_size > 0
-    with (undisturbed / "results.csv").open(newline="") as stream:
+        assert (uninterrupted / name).stat().st_size > 0
+    with (uninterrupted / "results.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     found = {(row["panel"], row["policy"], row["schedule"]) for row in rows}
     assert found == {
@@ -55,54 +56,54 @@ def test_a_run_leaves_every_file(undisturbed):
         *(("f", key, "ln t") for key in ("gp", "gp-truncated")),
     }
     assert len(rows) == 8 * 2 * 40
-    one = next(row for row in rows if row["trial"] == "1" and row["round"] == "40")
-    kept = json.loads((undisturbed / "trials/a/tgp/0001.json").read_text())
-    assert float(one["regret_per_round"]) == kept["regret_per_round"][-1]
-    with (undisturbed / "panel_f.csv").open(newline="") as stream:
+    last = next(row for row in rows if row["repetition"] == "1" and row["round"] == "40")
+    kept = json.loads((uninterrupted / "runs/a/tgp/0001.json").read_text())
+    assert float(last["regret_per_round"]) == kept["regret_per_round"][-1]
+    with (uninterrupted / "panel_f.csv").open(newline="") as stream:
         curves = list(csv.DictReader(stream))
     assert len(curves) == 2 * 2 * len(ARMS)
-    assert set(curves[0]) == {"policy", "schedule", "trial", "x", "f", "mean", "std"}
+    assert set(curves[0]) == {"policy", "schedule", "repetition", "x", "f", "mean", "std"}
 
 
-def test_summary_and_tables_hold_no_times(undisturbed):
+def test_summary_and_tables_hold_no_times(uninterrupted):
     for name in ("results.csv", "summary.json", "manifest.json"):
-        assert "seconds" not in (undisturbed / name).read_text()
-    content = json.loads((undisturbed / "timings.json").read_text())
+        assert "seconds" not in (uninterrupted / name).read_text()
+    content = json.loads((uninterrupted / "timings.json").read_text())
     assert set(content["rounds_per_second"]) == {"a", "c", "f"}
     assert content["last_session_on"] == "1 worker processes"
 
 
-def test_a_finished_run_is_not_run_again(command, undisturbed, monkeypatch, capsys):
-    before = finished(undisturbed)
-    monkeypatch.setattr(runner, "run_trial", None)
-    assert main([*command, "--out", str(undisturbed), "--workers", "1"]) == 0
-    assert finished(undisturbed) == before
+def test_a_finished_run_is_not_run_again(command, uninterrupted, monkeypatch, capsys):
+    before = finished(uninterrupted)
+    monkeypatch.setattr(runner, "run_repetition", None)
+    assert main([*command, "--out", str(uninterrupted), "--workers", "1"]) == 0
+    assert finished(uninterrupted) == before
     assert "Report:" in capsys.readouterr().out
 
 
-def test_only_missing_and_damaged_trials_are_run(command, undisturbed, tmp_path, monkeypatch):
+def test_only_missing_and_damaged_runs_are_done(command, uninterrupted, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    subprocess.run(["cp", "-r", str(undisturbed), str(out)], check=True)
-    (out / "trials/a/qff/0001.json").unlink()
-    (out / "trials/f/gp/0000.json").write_bytes(b"")
+    subprocess.run(["cp", "-r", str(uninterrupted), str(out)], check=True)
+    (out / "runs/a/qff/0001.json").unlink()
+    (out / "runs/f/gp/0000.json").write_bytes(b"")
     ran = []
 
     def counted(task):
         ran.append(task.name)
         return original(task)
 
-    original = runner.run_trial
-    monkeypatch.setattr(runner, "run_trial", counted)
+    original = runner.run_repetition
+    monkeypatch.setattr(runner, "run_repetition", counted)
     assert main([*command, "--out", str(out), "--workers", "1"]) == 0
     assert sorted(ran) == [("a", "qff", 1), ("f", "gp", 0)]
-    assert_same(out, undisturbed)
+    assert_same(out, uninterrupted)
 
 
-def test_killed_at_random_moments_it_ends_with_the_same_bytes(command, undisturbed, tmp_path):
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(command, uninterrupted, tmp_path):
     out, rng = tmp_path / "out", random.Random(20)
     for kill in range(2):
         process = start(command, out, "--workers", "2")
-        wait_for_trials(process, out, rng.randint(1, 5) + 5 * kill)
+        wait_for_runs(process, out, rng.randint(1, 5) + 5 * kill)
         time.sleep(0.05 * rng.random())
         process.kill()
         process.communicate()
@@ -112,23 +113,23 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(command, undisturb
     process = start(command, out, "--workers", "2")
     _, messages = process.communicate()
     assert process.returncode == 0, messages
-    assert messages.startswith(f"{len(before)} of 16 trials")
+    assert messages.startswith(f"{len(before)} of 16 runs")
     after = finished(out)
     assert {path: after[path] for path in before} == before  # nothing was repeated
-    assert not list(out.rglob(f"{store.UNFINISHED}*"))
-    assert_same(out, undisturbed)  # and neither the deaths nor the workers show
+    assert not list(out.rglob(f"{TEMPORARY_PREFIX}*"))
+    assert_same(out, uninterrupted)  # and neither the kills nor the workers show
 
 
-def test_ctrl_c_stops_at_once_and_says_how_to_go_on(command, tmp_path):
+def test_ctrl_c_stops_at_once_and_says_how_to_continue(command, tmp_path):
     out = tmp_path / "out"
     process = start(command, out, "--workers", "2", "--rounds", "1500")
-    wait_for_trials(process, out, 1)
+    wait_for_runs(process, out, 1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
     printed, messages = process.communicate()
     assert process.returncode == 130
-    assert f"in {out}; the same command goes on from there." in messages.splitlines()[-1]
+    assert f"in {out}; the same command continues from there." in messages.splitlines()[-1]
     assert "Traceback" not in messages + printed
-    assert not list(out.rglob(f"{store.UNFINISHED}*"))
+    assert not list(out.rglob(f"{TEMPORARY_PREFIX}*"))
     for path in finished(out):
         assert len(json.loads(path.read_text())["regret_per_round"]) == 100
 
@@ -146,7 +147,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_dask_cluster_gives_the_same_bytes(command, undisturbed, tmp_path):
+def test_a_dask_cluster_gives_the_same_bytes(command, uninterrupted, tmp_path):
     pytest.importorskip("distributed", reason="Dask is not installed")
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)
@@ -167,7 +168,7 @@ def test_a_dask_cluster_gives_the_same_bytes(command, undisturbed, tmp_path):
         cluster.stdin.close()
         cluster.stdout.close()
         cluster.wait()
-    assert_same(tmp_path / "out", undisturbed)
+    assert_same(tmp_path / "out", uninterrupted)
 
 
 def test_a_scheduler_that_does_not_answer_is_an_error_of_one_line():
@@ -176,8 +177,8 @@ def test_a_scheduler_that_does_not_answer_is_an_error_of_one_line():
         runner.cluster_pool("tcp://127.0.0.1:9", patience=0.2)
 
 
-def test_other_parameters_are_refused(command, undisturbed, capsys):
-    assert main([*command, "--out", str(undisturbed), "--seed", "1"]) == 2
+def test_other_parameters_are_refused(command, uninterrupted, capsys):
+    assert main([*command, "--out", str(uninterrupted), "--seed", "1"]) == 2
     assert "seed is 0 there, 1 here" in capsys.readouterr().err
 
 
@@ -192,7 +193,7 @@ def test_other_parameters_are_refused(command, undisturbed, capsys):
         (["d", "--data", "nowhere"], "stocks.csv"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(arguments, message, tmp_path, capsys):
+def test_an_impossible_request_is_refused_in_one_line(arguments, message, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["reproduce", *arguments, "--out", str(out)]) == 2
     error = capsys.readouterr().err
@@ -204,7 +205,7 @@ def test_what_cannot_be_is_said_in_one_line(arguments, message, tmp_path, capsys
 
 def test_all_without_data_says_what_it_does_instead(tmp_path, capsys):
     out = tmp_path / "out"
-    command = ["reproduce", "all", "--rounds", "20", "--trials", "1", "--workers", "1"]
+    command = ["reproduce", "all", "--rounds", "20", "--repetitions", "1", "--workers", "1"]
     command += ["--policies", "tgp", "gp", "--out", str(out)]
     assert main(command) == 0
     printed = capsys.readouterr().out
@@ -220,10 +221,21 @@ def test_all_without_data_says_what_it_does_instead(tmp_path, capsys):
 
 def test_the_data_panels_run_and_panels_without_the_policies_are_named(data, tmp_path, capsys):
     out = tmp_path / "out"
-    command = ["reproduce", "d", "e", "f", "--data", str(data), "--rounds", "30", "--trials", "2"]
+    command = [
+        "reproduce",
+        "d",
+        "e",
+        "f",
+        "--data",
+        str(data),
+        "--rounds",
+        "30",
+        "--repetitions",
+        "2",
+    ]
     command += ["--policies", "tgp", "qff", "nystrom", "exact", "--workers", "1"]
     assert main([*command, "--out", str(out)]) == 0
-    assert "Left out, since none of --policies is theirs: f." in capsys.readouterr().out
+    assert "Left out, since they have none of --policies: f." in capsys.readouterr().out
     manifest = json.loads((out / "manifest.json").read_text())
     assert list(manifest["panels"]["d"]["policies"]) == ["tgp", "nystrom", "exact"]
     assert list(manifest["panels"]["e"]["policies"]) == ["tgp", "qff", "nystrom", "exact"]
@@ -232,7 +244,7 @@ def test_the_data_panels_run_and_panels_without_the_policies_are_named(data, tmp
 def test_quick_is_small_and_may_be_made_smaller(tmp_path):
     out = tmp_path / "out"
     command = ["reproduce", "a", "f", "--quick", "--policies", "tgp", "gp", "--workers", "1"]
-    assert main([*command, "--trials", "1", "--out", str(out)]) == 0
+    assert main([*command, "--repetitions", "1", "--out", str(out)]) == 0
     panels = json.loads((out / "manifest.json").read_text())["panels"]
-    assert (panels["a"]["rounds"], panels["a"]["trials"]) == (1_000, 1)
-    assert (panels["f"]["rounds"], panels["f"]["trials"]) == (10_000, 1)
+    assert (panels["a"]["rounds"], panels["a"]["repetitions"]) == (1_000, 1)
+    assert (panels["f"]["rounds"], panels["f"]["repetitions"]) == (10_000, 1)

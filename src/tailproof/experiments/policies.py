@@ -1,0 +1,177 @@
+"""The policies of Figure 1: the paper's own, and variants that change one thing each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailproof.bandits.features import Exact, FeatureMap, Nystrom, QuadratureFourier
+from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, tgp_ucb
+from tailproof.bandits.schedules import CustomSchedule
+from tailproof.experiments.problems import Problem
+
+RIDGE = 1.0  # lambda
+ACCURACY = 0.1  # epsilon of the Nystrom dictionary
+FAILURE_PROBABILITY = 0.1  # delta, in the theory schedule only
+
+
+def fourth_root(t: int) -> float:
+    """Return t^(1/4), the truncation threshold of panel f in round t."""
+    return float(t) ** 0.25
+
+
+@dataclass(frozen=True)
+class FigurePolicy:
+    """One policy as the panels run it.
+
+    Attributes
+    ----------
+    key
+        Its name in tables and in `--policies`.
+    title
+        Its name in figures.
+    family
+        "tgp", "qff", "nystrom", "exact", or "gp" and "gp-truncated" in panel f.
+    schedule
+        "authors", "theory", or "ln t" in panel f.
+    base
+        The paper's policy that a variant is compared with; None for the paper's own.
+    change
+        How a variant differs from its base.
+    folded
+        Whether the quadrature Fourier features are folded to half their number.
+    redrawn
+        Whether the sign of panel f's noise is drawn in every round instead of once.
+    """
+
+    key: str
+    title: str
+    family: str
+    schedule: str = "authors"
+    base: str | None = None
+    change: str = ""
+    folded: bool = False
+    redrawn: bool = False
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether the policy is not in the paper's figure."""
+        return self.base is not None
+
+
+_THEORY = "the schedule of the theorems instead of the authors'"
+POLICIES = {
+    policy.key: policy
+    for policy in (
+        FigurePolicy("tgp", "TGP-UCB", "tgp"),
+        FigurePolicy("qff", "ATA-GP-UCB-QFF", "qff"),
+        FigurePolicy("nystrom", "ATA-GP-UCB-Nyström", "nystrom"),
+        FigurePolicy("tgp-theory", "TGP-UCB, theory", "tgp", "theory", "tgp", _THEORY),
+        FigurePolicy("qff-theory", "QFF, theory", "qff", "theory", "qff", _THEORY),
+        FigurePolicy("nystrom-theory", "Nyström, theory", "nystrom", "theory", "nystrom", _THEORY),
+        FigurePolicy(
+            "qff-folded",
+            "QFF, folded",
+            "qff",
+            base="qff",
+            change="half the Fourier features for the same kernel",
+            folded=True,
+        ),
+        FigurePolicy(
+            "exact",
+            "exact features",
+            "exact",
+            base="nystrom",
+            change="the eigenbasis of the arms' kernel matrix instead of the dictionary",
+        ),
+        FigurePolicy("gp", "GP-UCB", "gp", "ln t"),
+        FigurePolicy("gp-truncated", "GP-UCB, truncated at t^(1/4)", "gp-truncated", "ln t"),
+        FigurePolicy(
+            "gp-redrawn",
+            "GP-UCB, signs redrawn",
+            "gp",
+            "ln t",
+            base="gp",
+            change="the sign of the noise drawn anew in every round instead of once",
+            redrawn=True,
+        ),
+    )
+}
+# Panels a, b and e; panels c and d, whose kernels have no Fourier features; panel f.
+WITH_FOURIER = tuple(key for key, policy in POLICIES.items() if policy.schedule != "ln t")
+WITHOUT_FOURIER = tuple(key for key in WITH_FOURIER if POLICIES[key].family != "qff")
+TRUNCATION = tuple(key for key in POLICIES if key not in WITH_FOURIER)
+
+
+def features(policy: FigurePolicy, nodes: int | None) -> FeatureMap | Nystrom | None:
+    """Return the policy's feature map; `nodes` are the Fourier nodes per coordinate."""
+    if policy.family == "nystrom":
+        return Nystrom(ACCURACY)
+    if policy.family == "exact":
+        return Exact()
+    if policy.family == "qff":
+        assert nodes is not None
+        return QuadratureFourier(nodes, folded=policy.folded)
+    return None
+
+
+def build(
+    policy: FigurePolicy,
+    problem: Problem,
+    *,
+    nodes: int | None,
+    horizon: int,
+    seed: np.random.SeedSequence,
+) -> ArmOptimizer:
+    """Return the optimizer that plays `problem` by `policy`."""
+    space, kernel = problem.space, problem.kernel
+    if policy.family == "gp":
+        return gp_ucb(space, kernel, CustomSchedule(math.log), ridge=RIDGE, seed=seed)
+    if policy.family == "gp-truncated":
+        schedule = CustomSchedule(math.log, fourth_root)
+        return tgp_ucb(space, kernel, schedule=schedule, ridge=RIDGE, seed=seed)
+    options: dict[str, Any] = {
+        "moment": problem.moment,
+        "norm_bound": problem.norm_bound,
+        "horizon": horizon,
+        "failure_probability": FAILURE_PROBABILITY,
+        "ridge": RIDGE,
+        "schedule": policy.schedule,
+        "seed": seed,
+    }
+    if policy.family == "tgp":
+        return tgp_ucb(space, kernel, **options)
+    if policy.family == "qff":
+        assert problem.fourier is not None
+        space, kernel = problem.fourier
+    feature_map = features(policy, nodes)
+    assert feature_map is not None
+    return ata_gp_ucb(space, kernel, features=feature_map, **options)
+
+
+def describe(policy: FigurePolicy, nodes: int | None) -> dict[str, Any]:
+    """Return every constant of the policy, for the manifest."""
+    feature_map = features(policy, nodes)
+    result: dict[str, Any] = {
+        "policy": policy.family,
+        "schedule": policy.schedule,
+        "ridge": RIDGE,
+        "first_arm": "uniform" if policy.schedule != "theory" else "argmax",
+    }
+    if feature_map is not None:
+        result["features"] = repr(feature_map)
+    if policy.family == "nystrom":
+        authors = policy.schedule == "authors"
+        result["q"] = "ln(T) / eps^2" if authors else "6 rho ln(4T/delta) / eps^2"
+    if policy.schedule == "theory":
+        result["failure_probability"] = FAILURE_PROBABILITY
+    if policy.schedule == "ln t":
+        result["beta"] = "ln t"
+        result["truncation"] = "t^(1/4)" if policy.family == "gp-truncated" else "none"
+        sign = "redrawn every round" if policy.redrawn else "drawn once per repetition"
+        result["sign_of_noise"] = sign
+    return result
