@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tailproof.search.space.parameters import Choice, Float, Int
 
 CAREFUL = settings(derandomize=True, max_examples=150, deadline=None)
-LIMIT = 2**53
+LIMIT = 2**50
 
 units = st.one_of(
     st.sampled_from([0.0, 1.0, 0.5, math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)]),

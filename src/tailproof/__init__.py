@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
     from tailproof.search.options import Options
     from tailproof.search.space.configurations import Configurations
-    from tailproof.search.space.parameters import Choice, Float, Int
+    from tailproof.search.space.parameters import Choice, Fixed, Float, Int
     from tailproof.search.space.space import Space
-    from tailproof.search.space.values import Fixed
     from tailproof.search.trials import Trial
     from tailproof.storage import load
 
@@ -57,9 +56,8 @@ _MODULES = {
     "search.optimizer": ("Optimizer",),
     "search.options": ("Options",),
     "search.space.configurations": ("Configurations",),
-    "search.space.parameters": ("Choice", "Float", "Int"),
+    "search.space.parameters": ("Choice", "Fixed", "Float", "Int"),
     "search.space.space": ("Space",),
-    "search.space.values": ("Fixed",),
     "search.trials": ("Trial",),
     "storage": ("load",),
 }

@@ -291,7 +291,7 @@ GOOD = ("--minimize", "--int", "n", "1", "9")
         ((*GOOD, "--choice", "c", "a", "\udcff", "--", "PROGRAM", "{n}", "{c}"), "must be UTF-8"),
         ((*GOOD, "--fixed", "c", "\udcff", "--", "PROGRAM", "{n}", "{c}"), "must be UTF-8"),
         ((*GOOD, "--", "PROGRAM", "{n}", "\udcff"), "must be UTF-8"),
-        ((*GOOD, "--float", "x", "-1e308", "1e308", "--", "PROGRAM", "{n}", "{x}"), "be finite"),
+        ((*GOOD, "--float", "x", "-1e308", "1e308", "--", "PROGRAM", "{n}", "{x}"), "<= 1e+300"),
         ((*GOOD, "postgresql://u:hush@h/d", "--", "PROGRAM", "{n}"), "unknown argument"),
         (("--dashboard", "--out", "nothing"), "there is no study in"),
         (("--dashboard", "--storage", "sqlite:///nothing.db"), "there is no study in nothing.db"),

@@ -28,9 +28,9 @@ from tailproof.search.space.parameters import Choice, Fixed, Float, Int, paramet
 @CAREFUL
 @given(anything, st.lists(units, min_size=1, max_size=8))
 def test_values_are_found_again_bit_for_bit(parameter, places):
-    snapped = parameter.snap(np.array(places))
+    snapped = parameter.encoding.snap(np.array(places))
     assert ((snapped >= 0.0) & (snapped <= 1.0)).all()
-    assert np.array_equal(parameter.snap(snapped), snapped)
+    assert np.array_equal(parameter.encoding.snap(snapped), snapped)
     for u, canonical in zip(places, snapped, strict=True):
         value = parameter.value(u)
         assert same(parameter.value(parameter.position(value)), value)
@@ -122,9 +122,7 @@ def test_huge_ranges_work():
     wide = Float(-1e300, 1e300)
     assert wide.value(0.5) == 0.0
     assert wide.value(wide.position(1e299)) == 1e299
-    largest = np.finfo(np.float64).max
-    assert Float(-largest, largest).value(1.0) == largest
-    assert Float(1e-290, 1e308, log=True).value(1.0) == 1e308
+    assert Float(1e-290, 1e300, log=True).value(1.0) == 1e300
     every = Int(0, LIMIT)
     for value in (0, 1, LIMIT // 2 - 1, LIMIT // 2 + 1, LIMIT // 3, LIMIT - 1, LIMIT):
         assert every.value(every.position(value)) == value
@@ -136,27 +134,27 @@ def test_huge_ranges_work():
 @pytest.mark.parametrize("parameter", [Int(3, 9), Int(2, 11, step=3), Float(0, 2, step=0.5)])
 def test_each_step_has_an_equal_share_and_an_even_place(parameter):
     u = (np.arange(parameter.count * 100) + 0.5) / (parameter.count * 100)
-    places, counts = np.unique(parameter.encode(u), return_counts=True)
+    places, counts = np.unique(parameter.encoding.encode(u), return_counts=True)
     assert np.allclose(
         places, np.arange(parameter.count) / (parameter.count - 1), rtol=0, atol=1e-15
     )
     assert (counts == 100).all()
-    assert np.array_equal(np.unique(parameter.snap(u)), parameter.positions())
+    assert np.array_equal(np.unique(parameter.encoding.snap(u)), parameter.encoding.positions())
 
 
 def test_log_integers_lie_on_the_log_scale():
     parameter = Int(1, 1000, log=True)
     for value in (1, 2, 10, 100, 1000):
-        place = parameter.encode(np.array([parameter.position(value)]))
+        place = parameter.encoding.encode(np.array([parameter.position(value)]))
         assert place == pytest.approx(math.log10(value) / 3.0, abs=1e-15)
 
 
 def test_options_lie_at_mutual_distance_one_and_share_evenly():
     parameter = Choice("a", "b", "c", "d")
-    corners = parameter.encode(parameter.positions())
+    corners = parameter.encoding.encode(parameter.encoding.positions())
     gaps = np.linalg.norm(corners[:, None] - corners[None], axis=2)
     assert np.allclose(gaps, 1.0 - np.eye(4), rtol=0, atol=1e-15)
-    assert parameter.snap(np.array([0.0, 0.2499, 0.25, 1.0])).tolist() == [
+    assert parameter.encoding.snap(np.array([0.0, 0.2499, 0.25, 1.0])).tolist() == [
         0.125,
         0.125,
         0.375,
@@ -167,15 +165,15 @@ def test_options_lie_at_mutual_distance_one_and_share_evenly():
 def test_a_continuum_s_coordinate_is_its_place():
     u = np.random.default_rng(0).random(50)
     for parameter in (Float(-3, 7), Float(1e-3, 1e3, log=True)):
-        assert np.array_equal(parameter.encode(u)[:, 0], u)
-        assert np.abs(parameter.snap(u) - u).max() < 1e-12
+        assert np.array_equal(parameter.encoding.encode(u)[:, 0], u)
+        assert np.abs(parameter.encoding.snap(u) - u).max() < 1e-12
         assert parameter.count is None
-        assert len(parameter.moves(0.3)) == 0
+        assert len(parameter.encoding.neighbors(0.3)) == 0
 
 
 def test_moves_are_one_step_up_and_down_or_any_other_option():
     def near(parameter, value):
-        return [parameter.value(u) for u in parameter.moves(parameter.position(value))]
+        return [parameter.value(u) for u in parameter.encoding.neighbors(parameter.position(value))]
 
     assert near(Int(1, 8), 1) == [2]
     assert near(Int(1, 8), 5) == [4, 6]
@@ -214,9 +212,9 @@ def test_a_few_last_bits_are_forgiven():
         (Float(0, 1, step=0.3), 1.0, "4 steps of 0.3"),
         (Int(1, 8), 9, "`x` must be an integer from 1 to 8, but got x=9"),
         (Int(1, 8), 3.5, "`x` must be an integer"),
-        (Int(1, 8), math.inf, "`x` must be an integer"),
-        (Int(1, 8), "3", "`x` must be an integer"),
-        (Int(1, 8), True, "`x` must be an integer"),
+        (Int(1, 8), math.inf, "`x` must be finite"),
+        (Int(1, 8), "3", "`x` must be a finite number"),
+        (Int(1, 8), True, "`x` must be a finite number"),
         (Int(2, 10, step=4), 4, "from 2 to 10 in steps of 4"),
         (Choice(1, 2), 1.0, r"`x` must be one of \[1, 2\], but got x=1.0"),
         (Choice("a", "b"), "c", r"one of \['a', 'b'\]"),
@@ -253,26 +251,36 @@ def test_places_outside_are_refused(u):
         (lambda: Float(2, 1), "`low < high` must hold"),
         (lambda: Float(0, math.inf), "`high` must be finite"),
         (lambda: Float("0", 1), "`low` must be a finite number"),
-        (lambda: Float(0, 1, log=True), "`low >= 1e-290` and .* must hold for a log scale, but"),
+        (
+            lambda: Float(0, 1, log=True),
+            "`low >= 1e-290` must hold for a log scale",
+        ),
         (lambda: Float(-1, 1, log=True), "for a log scale"),
-        (lambda: Float(1, 1.7e308, log=True), r"`high <= 1e\+308` must hold for a log scale"),
+        (
+            lambda: Float(-1.7e308, 1.7e308),
+            r"`1e-290 <= max.* <= 1e\+300` must hold",
+        ),
+        (
+            lambda: Float(1, 1e308, log=True),
+            r"<= 1e\+300` must hold, but got low=1.0, high",
+        ),
         (lambda: Float(0, 1, log="yes"), "`log` must be True or False"),
         (lambda: Float(1, 1 + 1e-12), "`high - low` must be at least 1e-10"),
-        (lambda: Float(0, 1e-300), "`high - low` must"),
+        (lambda: Float(0, 1e-300), r"`1e-290 <= max\(\|low\|, \|high\|\) <= "),
         (lambda: Float(0, 1, step=0), "`step > 0` must hold"),
         (lambda: Float(0, 1, step=2), "`step` must be at most"),
         (lambda: Float(1e6, 1e6 + 1, step=1e-9), "`step` must be at most"),
         (lambda: Float(1, 2, log=True, step=0.1), "`step` must be None for a log scale"),
         (lambda: Int(1, 1), "`low < high` must hold.*use Fixed"),
         (lambda: Int(1.5, 3), "`low` must be an integer"),
-        (lambda: Int(True, 3), "`low` must be an integer"),
+        (lambda: Int(True, 3), "`low` must be a finite number"),
         (lambda: Int(0, 8, log=True), "`1 <= low`"),
-        (lambda: Int(1, 10**13 + 1, log=True), r"`high <= 10\*\*13` must hold for a log scale"),
-        (lambda: Int(1, 8, log=True, step=2), "`step` must be 1"),
+        (lambda: Int(1, 10**13 + 1, log=True), r"`high <= 10\*\*13` .* must hold for a log scale"),
+        (lambda: Int(1, 8, log=True, step=2), "`step == 1` must hold for a log scale"),
         (lambda: Int(1, 8, step=0), "`step >= 1` must hold"),
         (lambda: Int(1, 8, step=8), "`step <= high - low` must hold"),
-        (lambda: Int(0, LIMIT + 1), r"`high <= 2\*\*53` must hold"),
-        (lambda: Int(-1, LIMIT), r"`\(high - low\) / step <= 2\*\*53` must hold"),
+        (lambda: Int(0, LIMIT + 1), r"`high <= 2\*\*50` must hold"),
+        (lambda: Int(-LIMIT - 1, 0), r"`-2\*\*50 <= low`"),
         (lambda: Choice(), "`options` must hold at least two"),
         (lambda: Choice("a"), "`options` must hold at least two.*use Fixed"),
         (lambda: Choice("a", "a"), "`options` must be distinct"),
@@ -328,5 +336,5 @@ def test_parameters_read_as_they_are_written():
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="`kind` must be float, int, choice or fixed"):
         parameter_from_state({"kind": "complex"})
-    with pytest.raises(ValueError, match="`kind` must name a plain type"):
+    with pytest.raises(ValueError, match="`kind` must be one of"):
         parameter_from_state({"kind": "fixed", "constant": ["list", []]})

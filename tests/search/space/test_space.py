@@ -258,8 +258,6 @@ def test_where_a_table_lies_in_the_model():
     )
     assert [TABLE.params(u)["nodes"] for u in TABLE.neighbors([0.0])] == [3, 5]
     assert repr(TABLE) == "Configurations(3 of nodes, cpu, zone, fast)"
-    assert TABLE.parameters["zone"] == Fixed("eu")
-    assert TABLE.parameters["nodes"] == Choice(1, 5, 3)
 
 
 def test_of_equal_configurations_the_first_stands_for_all():

@@ -1,45 +1,28 @@
-"""A finite list of configurations to choose from, such as the rows of a table.
-
-It answers the same questions as a space of parameters: where a configuration lies in the search
-cube, here a line shared out equally among the rows, and what a kernel compares.
-"""
+"""A finite list of configurations to choose from, such as the rows of a table."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tailproof._util import checks
-from tailproof.search.space.parameters import Choice, Parameter
-from tailproof.search.space.scales import (
-    corners,
-    cube_point,
-    cube_points,
-    grid_index,
-    grid_position,
-)
+from tailproof.search.space.encodings import Array, EncodedSpace, Grid, simplex_corners
 from tailproof.search.space.values import (
     Constant,
-    Fixed,
     check_names,
-    checked_name,
     constant,
+    distinct_names,
     typed,
-    untyped,
 )
 
-Array = NDArray[np.float64]
-
-_NEIGHBOURS = 32  # of a configuration in a list
-_SAME = 1e-9  # relative: numbers this close are one number that a storage has changed
+_NEIGHBORS = 32  # of a configuration in a list
+_TOLERANCE = 1e-9  # relative: numbers this close are one number that a storage has changed
 
 
-class Configurations:
+class Configurations(EncodedSpace):
     """A finite list of configurations, such as the rows of a table.
 
     Of configurations that are equal the first stands for all. Numbers are equal by value (3 and
@@ -57,7 +40,8 @@ class Configurations:
     Attributes
     ----------
     names, dimension, encoded_dimension, count, discrete, encoded_columns, parameter_of_column
-        As in `tailproof.Space`. The cube has one dimension: row k of n lies at ((k + 0.5) / n,).
+        As in `tailproof.Space`, but `parameter_of_column` counts the columns that vary, numbers
+        first. The cube has one dimension: row k of n lies at ((k + 0.5) / n,).
 
     Examples
     --------
@@ -73,13 +57,27 @@ class Configurations:
             raise ValueError(
                 f"`configurations` must be a list of dicts, but got {configurations!r}."
             )
-        rows = list(configurations)
-        if not rows:
+        given = list(configurations)
+        if not given:
             raise ValueError("`configurations` must hold at least one, but got none.")
-        names = tuple(rows[0]) if isinstance(rows[0], Mapping) else ()
-        for k, row in enumerate(rows):
-            check_names(row, names, f"configurations[{k}]")
-        self._fill({name: [row[name] for row in rows] for name in names})
+        self.names = distinct_names(list(given[0])) if isinstance(given[0], Mapping) else ()
+        for k, row in enumerate(given):
+            check_names(row, self.names, f"configurations[{k}]")
+        if not self.names:
+            raise ValueError("`configurations` must have at least one name, but got none.")
+        rows = [tuple(constant(name, row[name]) for name in self.names) for row in given]
+        self._numeric = [all(map(_is_number, column)) for column in zip(*rows, strict=True)]
+        unique: dict[tuple[Any, ...], tuple[Constant, ...]] = {}
+        for values in rows:
+            unique.setdefault(self._key(values), values)
+        self._rows = list(unique.values())
+        self._index = {key: k for k, key in enumerate(unique)}
+        columns = list(zip(self.names, self._numeric, zip(*self._rows, strict=True), strict=True))
+        numbers = [checks.finite_array(k, c, ndim=1) for k, numeric, c in columns if numeric]
+        self._numbers = np.array(numbers).reshape(len(numbers), len(self._rows)).T.copy()
+        self._grid = _Rows(self._numbers, [c for _, numeric, c in columns if not numeric])
+        super().__init__([self._grid])
+        self.parameter_of_column = self._grid.parameter_of_column
 
     @classmethod
     def from_table(cls, columns: Mapping[str, Sequence[Any]]) -> Configurations:
@@ -90,49 +88,19 @@ class Configurations:
         >>> Configurations.from_table({"x": [0.1, 0.2, 0.1], "y": [1, 2, 1]})
         Configurations(2 of x, y)
         """
-        if not hasattr(columns, "keys"):
-            raise ValueError(f"`columns` must map names to columns, but got {columns!r}.")
-        table = {name: _listed(name, columns[name]) for name in columns.keys()}  # noqa: SIM118
+        wrong = f"`columns` must map names to columns, but got {columns!r}."
+        if not hasattr(columns, "keys"):  # a data frame is no Mapping
+            raise ValueError(wrong)
+        table = {name: columns[name] for name in columns.keys()}  # noqa: SIM118
+        if any(isinstance(c, str | Mapping) or not hasattr(c, "__len__") for c in table.values()):
+            raise ValueError(wrong)
         lengths = {name: len(column) for name, column in table.items()}
         if len(set(lengths.values())) != 1 or 0 in lengths.values():
             raise ValueError(
                 f"`columns` must have one length of at least 1, but got lengths {lengths}."
             )
-        self = cls.__new__(cls)
-        self._fill(table)
-        return self
-
-    def _fill(self, table: Mapping[str, list[Any]]) -> None:
-        if not table:
-            raise ValueError("`configurations` must have at least one name, but got none.")
-        columns = {checked_name(k): [constant(k, v) for v in column] for k, column in table.items()}
-        self.names = tuple(columns)
-        self._is_number = tuple(
-            all(type(v) in (int, float) for v in column) for column in columns.values()
-        )
-        pairs = zip(columns.values(), self._is_number, strict=True)
-        keys = zip(*(c if number else map(typed, c) for c, number in pairs), strict=True)
-        self._index: dict[tuple[Any, ...], int] = {}
-        self._rows: list[tuple[Constant, ...]] = []
-        for key, row in zip(keys, zip(*columns.values(), strict=True), strict=True):
-            if self._index.setdefault(key, len(self._rows)) == len(self._rows):
-                self._rows.append(row)
-        kept = dict(zip(self.names, zip(*self._rows, strict=True), strict=True))
-        number = dict(zip(self.names, self._is_number, strict=True))
-        self._numbers = _numbers({k: c for k, c in kept.items() if number[k]}, len(self._rows))
-        self._scaled = _scaled(self._numbers)
-        self._codes = _codes([c for k, c in kept.items() if not number[k]], len(self._rows))
-        self._sizes = [int(size) for size in self._codes.max(axis=0) + 1]
-        self.dimension = 1
-        self.count = len(self._rows)
-        self.encoded_dimension = self._scaled.shape[1] + sum(self._sizes)
-        self.discrete, self.encoded_columns = np.array([True]), np.array([-1])
-        one_each = [1] * self._scaled.shape[1]
-        self.parameter_of_column = np.repeat(
-            np.arange(len(one_each + self._sizes)), one_each + self._sizes
-        )
-        for array in (self.discrete, self.encoded_columns, self.parameter_of_column):
-            array.flags.writeable = False
+        rows = zip(*table.values(), strict=True)
+        return cls(dict(zip(table, row, strict=True)) for row in rows)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -145,150 +113,103 @@ class Configurations:
             return NotImplemented
         return self.state() == other.state()
 
-    @cached_property
-    def parameters(self) -> Mapping[str, Parameter]:
-        """What each name takes in the list: a Choice of its values, or Fixed if there is one."""
-        found: dict[str, Parameter] = {}
-        for name, column in zip(self.names, zip(*self._rows, strict=True), strict=True):
-            distinct = list({typed(value): value for value in column}.values())
-            found[name] = Choice(*distinct) if len(distinct) > 1 else Fixed(distinct[0])
-        return found
-
     def params(self, u: ArrayLike) -> dict[str, Any]:
         """Return the configuration at u (1,), as a new dict."""
-        row = self._rows[int(grid_index(cube_point(u, 1), len(self))[0])]
-        return dict(zip(self.names, row, strict=True))
+        index = self._grid.index(self._point(u))
+        return dict(zip(self.names, self._rows[int(index[0])], strict=True))
+
+    def position(self, params: Mapping[str, Any]) -> Array:
+        """Return the canonical place (1,) of a configuration of the list."""
+        return self._grid.position(np.array([self.index(params)]))
 
     def index(self, params: Mapping[str, Any]) -> int:
         """Return the row of a configuration; numbers may differ by 1e-9 of their size."""
         check_names(params, self.names)
-        row = [constant(name, params[name]) for name in self.names]
-        told = [value for value, number in zip(row, self._is_number, strict=True) if number]
-        found = None
-        if all(type(value) in (int, float) for value in told):
-            pairs = zip(row, self._is_number, strict=True)
-            key = tuple(value if number else typed(value) for value, number in pairs)
-            found = self._index.get(key)
-            found = self._close(key, told) if found is None else found
+        key = self._key([constant(name, params[name]) for name in self.names])
+        found = self._index[key] if key in self._index else self._closest(key)
         if found is None:
             raise ValueError(
                 f"`params` must be one of the {len(self)} configurations, but got {dict(params)!r}."
             )
         return found
 
-    def position(self, params: Mapping[str, Any]) -> Array:
-        """Return the canonical place (1,) of a configuration of the list."""
-        return grid_position(np.array([self.index(params)]), len(self))
-
-    def snap(self, U: ArrayLike) -> Array:
-        """Return canonical places (n, 1): rows are equal where configurations are."""
-        return grid_position(grid_index(cube_points(U, 1), len(self)), len(self))
-
-    def encode(self, U: ArrayLike) -> Array:
-        """Return where configurations lie in the model, (n, encoded_dimension): numbers first."""
-        index = grid_index(cube_points(U, 1)[:, 0], len(self))
-        codes = self._codes[index]
-        parts = [corners(codes[:, j], size) for j, size in enumerate(self._sizes)]
-        return np.hstack([self._scaled[index], *parts])
-
-    def neighbors(self, u: ArrayLike) -> Array:
-        """Return up to 32 other configurations, the nearest in the model first, (k, 1).
-
-        Of those equally far the earlier in the list comes first.
-        """
-        index = int(grid_index(cube_point(u, 1), len(self))[0])
-        squares = np.square(self._scaled - self._scaled[index]).sum(axis=1)
-        squares += (self._codes != self._codes[index]).sum(axis=1)  # corners lie 1 apart
-        squares[index] = np.inf
-        wanted = min(_NEIGHBOURS, len(self) - 1)
-        if wanted == 0:
-            return np.empty((0, 1))
-        # Everything as near as the last one wanted, then sorted stably: ties keep their order.
-        near = np.flatnonzero(squares <= np.partition(squares, wanted - 1)[wanted - 1])
-        near = near[np.argsort(squares[near], kind="stable")][:wanted]
-        return grid_position(near, len(self))[:, None]
-
-    def enumerate(self, limit: int) -> Array:
-        """Return the places of all configurations in order, (count, 1)."""
-        if len(self) > limit:
-            raise ValueError(f"`count <= {limit}` must hold, but got count={len(self)}.")
-        return grid_position(np.arange(len(self)), len(self))[:, None]
-
     def state(self) -> dict[str, Any]:
         """Return a JSON-able description, for `space_from_state`."""
-        columns = []
-        for name, column in zip(self.names, zip(*self._rows, strict=True), strict=True):
-            kinds, values = zip(*map(typed, column), strict=True)
-            shared = len(set(kinds)) == 1
-            columns.append(
-                {"name": name, "kinds": kinds[0] if shared else list(kinds), "values": list(values)}
-            )
-        return {"kind": "configurations", "columns": columns}
+        columns = zip(self.names, zip(*self._rows, strict=True), strict=True)
+        listed = [{"name": name, "values": [list(typed(v)) for v in c]} for name, c in columns]
+        return {"kind": "configurations", "columns": listed}
 
-    def _close(self, key: Sequence[Any], told: Sequence[Any]) -> int | None:
-        """Return the nearest row whose numbers are those told up to rounding, if there is one."""
+    def _key(self, row: Sequence[Constant]) -> tuple[Any, ...]:
+        """Return what equal rows share: in columns of numbers the number, else (type, value)."""
+        pairs = zip(row, self._numeric, strict=True)
+        return tuple(v if numeric and _is_number(v) else typed(v) for v, numeric in pairs)
+
+    def _closest(self, key: tuple[Any, ...]) -> int | None:
+        """Return the nearest row whose numbers are those of `key` up to rounding, if any."""
         try:
-            gaps = np.abs(0.5 * self._numbers - 0.5 * np.array(told, dtype=np.float64))
-        except OverflowError:  # an integer beyond all floats
+            told = [
+                float(part) for part, numeric in zip(key, self._numeric, strict=True) if numeric
+            ]
+        except (TypeError, OverflowError):  # no number, or an integer beyond all floats
             return None
-        near = np.flatnonzero((gaps <= 0.5 * _SAME * np.abs(self._numbers)).all(axis=1))
+        gaps = np.abs(0.5 * self._numbers - 0.5 * np.array(told))  # halves do not overflow
+        near = np.flatnonzero((gaps <= 0.5 * _TOLERANCE * np.abs(self._numbers)).all(axis=1))
+        keys = list(self._index)
         for index in near[np.argsort(gaps[near].sum(axis=1), kind="stable")]:
-            rest = zip(key, self._rows[index], self._is_number, strict=True)
-            if all(number or one == typed(value) for one, value, number in rest):
+            parts = zip(key, keys[index], self._numeric, strict=True)
+            if all(numeric or part == kept for part, kept, numeric in parts):
                 return int(index)
         return None
 
 
-def configurations_from_state(state: Mapping[str, Any]) -> Configurations:
-    """Return the list that a `state()` describes.
+class _Rows(Grid):
+    """The rows of a table: numbers scaled to [0, 1], corners of simplices for everything else.
 
-    Examples
-    --------
-    >>> space = Configurations([{"x": 1, "tag": "a"}, {"x": 2.0, "tag": None}])
-    >>> configurations_from_state(space.state()) == space
-    True
+    Parameters
+    ----------
+    numbers : (n, k) array
+    categories : columns of n values that are not all numbers
     """
-    return Configurations.from_table({c["name"]: _untyped(c) for c in state["columns"]})
+
+    def __init__(self, numbers: Array, categories: Sequence[Sequence[Constant]]) -> None:
+        super().__init__(len(numbers))
+        low, high = 0.5 * numbers.min(axis=0), 0.5 * numbers.max(axis=0)  # halves: no overflow
+        varies = high > low
+        self._scaled = (0.5 * numbers - low)[:, varies] / (high - low)[varies]
+        self._codes, self._sizes = [], []  # which of its distinct values each row has
+        for column in categories:
+            distinct: dict[tuple[str, Constant], int] = {}
+            codes = [distinct.setdefault(typed(value), len(distinct)) for value in column]
+            if len(distinct) > 1:
+                self._codes.append(np.array(codes))
+                self._sizes.append(len(distinct))
+        sizes = [1] * self._scaled.shape[1] + self._sizes
+        self.encoded_dimension = sum(sizes)
+        self.parameter_of_column = np.repeat(np.arange(len(sizes)), sizes)
+        self.parameter_of_column.flags.writeable = False
+
+    def encode(self, u: Array) -> Array:
+        """Return the coordinates of rows, (n, encoded_dimension): numbers first."""
+        index = self.index(u)
+        pairs = zip(self._codes, self._sizes, strict=True)
+        corners = [simplex_corners(codes[index], size) for codes, size in pairs]
+        return np.hstack([self._scaled[index], *corners])
+
+    def neighbors(self, u: float) -> Array:
+        """Return up to 32 other rows, the nearest in the model first, of equals the earlier."""
+        index = int(self.index(np.array([u]))[0])
+        squares = np.square(self._scaled - self._scaled[index]).sum(axis=1)
+        squares += np.sum(
+            [codes != codes[index] for codes in self._codes], axis=0
+        )  # corners lie 1 apart
+        squares[index] = np.inf
+        wanted = min(_NEIGHBORS, self.count - 1)
+        if wanted == 0:
+            return np.empty(0)
+        # Everything as near as the last one wanted, then sorted stably: ties keep their order.
+        near = np.flatnonzero(squares <= np.partition(squares, wanted - 1)[wanted - 1])
+        return self.position(near[np.argsort(squares[near], kind="stable")][:wanted])
 
 
-# ---- helpers ------------------------------------------------------------------------------------
-
-
-def _untyped(column: Mapping[str, Any]) -> list[Constant]:
-    kinds, values = column["kinds"], column["values"]
-    each = itertools.repeat(kinds, len(values)) if isinstance(kinds, str) else kinds
-    return [untyped(kind, value) for kind, value in zip(each, values, strict=True)]
-
-
-def _listed(name: Any, column: Any) -> list[Any]:
-    """Return a column as a list; of plain objects if it is a numpy array or a data frame's."""
-    plain = column.tolist() if hasattr(column, "tolist") else column
-    if isinstance(plain, str | bytes | Mapping) or not isinstance(plain, Iterable):
-        raise ValueError(f"`columns` must map names to columns, but {name!r} is {column!r}.")
-    return list(plain)
-
-
-def _numbers(columns: Mapping[str, Sequence[Any]], count: int) -> Array:
-    """Return columns of numbers as floats, (count, columns)."""
-    result = np.empty((count, len(columns)))
-    for j, (name, column) in enumerate(columns.items()):
-        result[:, j] = checks.finite_array(name, column, ndim=1)
-    return result
-
-
-def _scaled(numbers: Array) -> Array:
-    """Return the columns that vary, each scaled to [0, 1]; halved, so that no range overflows."""
-    low, high = 0.5 * numbers.min(axis=0), 0.5 * numbers.max(axis=0)
-    varies = high > low
-    return (0.5 * numbers - low)[:, varies] / (high - low)[varies]
-
-
-def _codes(columns: Sequence[Sequence[Constant]], count: int) -> NDArray[np.int64]:
-    """Return which of its distinct values each row has, (count, columns that vary)."""
-    result = []
-    for column in columns:
-        distinct: dict[tuple[str, Constant], int] = {}
-        codes = [distinct.setdefault(typed(value), len(distinct)) for value in column]
-        if len(distinct) > 1:
-            result.append(codes)
-    return np.array(result, dtype=np.int64).reshape(len(result), count).T.copy()
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)

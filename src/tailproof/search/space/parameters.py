@@ -1,14 +1,8 @@
-"""Parameters of a search space: how a number in [0, 1] becomes a value, and a value a number.
+"""Parameters of a search space: Float, Int, Choice and Fixed.
 
-Notation: u in [0, 1] is a parameter's coordinate in the search cube. Every parameter has
-
-- value(u): the value at u;
-- position(v): the canonical u of a value, with value(position(v)) == v for every v that
-  some u gives;
-- snap(u): position(value(u)) for an array, so that equal values have equal u;
-- coordinates(u): where the values lie in the model that compares them, shape (n, encoded_dimension): one
-  coordinate in [0, 1] for numbers, one an option for choices, none for constants;
-- count: how many values there are, None for a continuum; moves(u): the neighboring values' u.
+A parameter knows its values; its `encoding` says where they lie in [0, 1] and in the model.
+value(u) is the value at u in [0, 1]; position(v) is the canonical u of a value, with
+value(position(v)) == v for every v that some u gives.
 """
 
 from __future__ import annotations
@@ -16,40 +10,49 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof.search.space.scales import (
-    ROUNDING,
-    STEP_TOLERANCE,
-    Continuum,
-    Linear,
-    Logarithmic,
-    Steps,
-    check_range,
-    corners,
-    grid_coordinates,
-    grid_index,
-    grid_moves,
-    grid_position,
-    set_fields,
-    unit_point,
-)
-from tailproof.search.space.values import Constant, Fixed, constant, typed, untyped
+from tailproof.search.space.encodings import EPS, Array, Categories, Continuum, Grid, LogIntegers
+from tailproof.search.space.values import Constant, constant, typed, untyped
 
-__all__ = ["Choice", "Fixed", "Float", "Int", "Parameter", "parameter_from_state"]
+_SMALLEST, _LARGEST = 1e-290, 1e300  # sizes whose decimals neither lose digits nor overflow
+_LARGEST_INTEGER = 2**50  # further up a share of [0, 1] has too few floats
+_LARGEST_LOG_INTEGER = 10**13  # the same for the shares of a log scale
+_ROUNDING = 8 * EPS  # relative: storages change the last bits
+_STEP_TOLERANCE = 1e-9  # of a step
 
-Array = NDArray[np.float64]
 
-_MOST_INTEGERS = 2**53 + 1  # beyond, [0.5, 1] has not a float for each
-_LARGEST_LOG_INTEGER = 10**13  # further up [0, 1] has too few floats to reach every integer
+class _Number:
+    """What Float and Int share."""
+
+    low: float
+    high: float
+    log: bool
+    step: float | None
+    encoding: Continuum | Grid
+
+    def __repr__(self) -> str:
+        log = ", log=True" if self.log else ""
+        step = "" if self.step == type(self).step else f", step={self.step!r}"
+        return f"{type(self).__name__}({self.low!r}, {self.high!r}{log}{step})"
+
+    @property
+    def count(self) -> int | None:
+        """Number of values, None for a continuum."""
+        return self.encoding.count
+
+    def state(self) -> dict[str, Any]:
+        """Return a JSON-able description."""
+        ends = {"low": self.low, "high": self.high}
+        return {"kind": type(self).__name__.lower(), **ends, "log": self.log, "step": self.step}
 
 
 @dataclass(frozen=True, repr=False)
-class Float:
+class Float(_Number):
     """A real number in [low, high]: a continuum on a linear or logarithmic scale, or steps.
 
     Parameters
@@ -75,92 +78,87 @@ class Float:
     high: float
     log: bool = False
     step: float | None = None
-    count: int | None = field(init=False, compare=False)
-    _values: Continuum | Steps = field(init=False, compare=False)
+    encoding: Continuum | Grid = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         low = checks.number("low", self.low) + 0.0  # -0.0 becomes 0.0
         high = checks.number("high", self.high) + 0.0
         log = _flag("log", self.log)
-        check_range(low, high, log)
         step = None if self.step is None else checks.positive("step", self.step)
-        if log and step is not None:
-            raise ValueError(f"`step` must be None for a log scale, but got step={step!r}.")
+        _set(self, low=low, high=high, log=log, step=step)
+        _check_order(low, high)
+        if log and low < _SMALLEST:
+            raise ValueError(f"`low >= {_SMALLEST}` must hold for a log scale, but got {low=}.")
+        if not _SMALLEST <= self._size <= _LARGEST:
+            raise ValueError(
+                f"`{_SMALLEST} <= max(|low|, |high|) <= {_LARGEST}` must hold, "
+                f"but got {low=}, {high=}."
+            )
+        if high - low < 1e-10 * self._size:
+            raise ValueError(
+                "`high - low` must be at least 1e-10 of the larger end's size, "
+                f"but got {low=}, {high=}."
+            )
         if step is None:
-            continuum = Continuum(Logarithmic(low, high) if log else Linear(low, high))
-            set_fields(self, count=None, _values=continuum)
-        else:
-            steps = Steps(low, high, step)
-            set_fields(self, count=steps.count, _values=steps)
-        set_fields(self, low=low, high=high, log=log, step=step)
-
-    def __repr__(self) -> str:
-        more = f", step={self.step!r}" if self.step is not None else ""
-        return f"Float({self.low!r}, {self.high!r}{', log=True' if self.log else ''}{more})"
-
-    @property
-    def encoded_dimension(self) -> int:
-        """One model coordinate."""
-        return 1
+            _set(self, encoding=Continuum(low, high, log=log))
+            return
+        if log:
+            raise ValueError(f"`step` must be None for a log scale, but got {step=}.")
+        steps = math.floor((_exact(high) - _exact(low)) / _exact(step) + _exact(_STEP_TOLERANCE))
+        if steps < 1 or step < 1e-12 * self._size:
+            raise ValueError(
+                f"`step` must be at most high - low and at least 1e-12 of the larger end's size, "
+                f"but got {step=} for {low=}, {high=}."
+            )
+        _set(self, encoding=Grid(steps + 1))
 
     def value(self, u: float) -> float:
         """Return the value at u in [0, 1]."""
-        return self._values.value(unit_point(u))
+        if isinstance(self.encoding, Continuum):
+            return self.encoding.value(_unit_point(u))
+        return self._step_value(int(self.encoding.index(_unit_point(u))[0]))
 
     def position(self, value: Any, name: str = "value") -> float:
         """Return the canonical u of a value; one between two decimals counts as the nearer."""
         number = checks.number(name, value)
-        low, high = (self.low, self.high) if self.log else (self._size, self._size)
-        if not self.low - ROUNDING * low <= number <= self.high + ROUNDING * high:
+        below, above = (self.low, self.high) if self.log else (self._size, self._size)
+        if not self.low - _ROUNDING * below <= number <= self.high + _ROUNDING * above:
             raise ValueError(
                 f"`{self.low!r} <= {name} <= {self.high!r}` must hold, but got {name}={value!r}."
             )
-        if isinstance(self._values, Steps):
-            return self._values.position(number, name)
-        return float(self._values.position(np.clip([number], self.low, self.high))[0])
-
-    def snap(self, u: Array) -> Array:
-        """Return the canonical positions of the values at u, shape (n,)."""
-        return self._values.snap(u)
-
-    def encode(self, u: Array) -> Array:
-        """Return where the values lie between low and high, (n, 1): u itself for a continuum."""
-        return u[:, None].copy() if self.count is None else grid_coordinates(u, self.count)
-
-    def moves(self, u: float) -> Array:
-        """Return the positions one step away; none for a continuum."""
-        return np.empty(0) if self.count is None else grid_moves(u, self.count)
-
-    def positions(self) -> Array:
-        """Return the positions of all steps in order; refused for a continuum."""
-        if self.count is None:
-            raise ValueError(f"`count` must be finite, but got the continuum {self!r}.")
-        return grid_position(np.arange(self.count), self.count)
-
-    def state(self) -> dict[str, Any]:
-        """Return a JSON-able description."""
-        ends = {"low": self.low, "high": self.high}
-        return {"kind": "float", **ends, "log": self.log, "step": self.step}
+        if isinstance(self.encoding, Continuum):
+            return float(self.encoding.position(np.clip([number], self.low, self.high))[0])
+        assert self.step is not None
+        index = round((number - self.low) / self.step)
+        index = min(max(index, 0), self.encoding.count - 1)
+        allowed = max(_STEP_TOLERANCE * self.step, _ROUNDING * self._size)
+        if abs(number - self._step_value(index)) > allowed:
+            raise ValueError(
+                f"`{name}` must be one of {self.count} steps of {self.step!r} from {self.low!r}, "
+                f"but got {name}={value!r}."
+            )
+        return float(self.encoding.position(np.array([index]))[0])
 
     @property
     def _size(self) -> float:
         return max(abs(self.low), abs(self.high))
 
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"`{name}` must be True or False, but got {name}={value!r}.")
-    return bool(value)
+    def _step_value(self, index: int) -> float:
+        step = _exact(self.step)
+        exact = _exact(self.low) + index * step
+        # A last step of 0.9999999999999999 (three of 1/3) or 1.0000000000000001 is high.
+        at_high = _exact(self.high) - exact <= step * _exact(_STEP_TOLERANCE)
+        return self.high if at_high else float(exact)
 
 
 @dataclass(frozen=True, repr=False)
-class Int:
+class Int(_Number):
     """An integer from low to high, both included: each, in steps, or on a logarithmic scale.
 
     Parameters
     ----------
     low, high
-        The ends, of size at most 2^53 (so that storages that keep floats keep them exactly).
+        The ends, of size at most 2^50.
     log
         Whether equal ratios are equally far apart; 1 <= low and high <= 10^13.
     step
@@ -178,112 +176,51 @@ class Int:
     high: int
     log: bool = False
     step: int = 1
-    _scale: Logarithmic | None = field(init=False, compare=False)
+    encoding: Grid = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         low, high = _whole("low", self.low), _whole("high", self.high)
         step = checks.integer("step", self.step, low=1)
         log = _flag("log", self.log)
-        _check_integers(low, high, log, step)
-        scale = Logarithmic(low - 0.5, high + 0.5) if log else None
-        set_fields(self, low=low, high=high, log=log, step=step, _scale=scale)
-
-    def __repr__(self) -> str:
-        more = f", step={self.step}" if self.step != 1 else ""
-        return f"Int({self.low}, {self.high}{', log=True' if self.log else ''}{more})"
-
-    @property
-    def count(self) -> int:
-        """Number of integers."""
-        return (self.high - self.low) // self.step + 1
-
-    @property
-    def encoded_dimension(self) -> int:
-        """One model coordinate."""
-        return 1
+        _check_order(low, high)
+        if max(-low, high) > _LARGEST_INTEGER:
+            raise ValueError(
+                f"`-2**50 <= low` and `high <= 2**50` must hold, but got {low=}, {high=}."
+            )
+        if step > high - low:
+            raise ValueError(f"`step <= high - low` must hold, but got {low=}, {high=}, {step=}.")
+        if log and not (low >= 1 and high <= _LARGEST_LOG_INTEGER and step == 1):
+            raise ValueError(
+                "`1 <= low`, `high <= 10**13` and `step == 1` must hold for a log scale, "
+                f"but got {low=}, {high=}, {step=}."
+            )
+        encoding = LogIntegers(low, high) if log else Grid((high - low) // step + 1)
+        _set(self, low=low, high=high, log=log, step=step, encoding=encoding)
 
     def value(self, u: float) -> int:
         """Return the integer at u: each has an equal share of [0, 1], or of the log scale."""
-        return self.low + self.step * int(self._index(unit_point(u))[0])
+        return self.low + self.step * int(self.encoding.index(_unit_point(u))[0])
 
     def position(self, value: Any, name: str = "value") -> float:
         """Return the canonical u of an integer, which may come as 3.0."""
-        number = _whole(name, value, slack=STEP_TOLERANCE * self.step)
-        if not self.low <= number <= self.high or (number - self.low) % self.step:
+        number = checks.number(name, value)
+        nearest = round(number)
+        index, beyond = divmod(nearest - self.low, self.step)
+        off = abs(number - nearest) > _STEP_TOLERANCE * self.step
+        if off or beyond or not 0 <= index < self.encoding.count:
             steps = f" in steps of {self.step}" if self.step != 1 else ""
             raise ValueError(
                 f"`{name}` must be an integer from {self.low} to {self.high}{steps}, "
                 f"but got {name}={value!r}."
             )
-        return float(self._place(np.array([(number - self.low) // self.step]))[0])
-
-    def snap(self, u: Array) -> Array:
-        """Return the canonical positions of the integers at u, shape (n,)."""
-        return self._place(self._index(u))
-
-    def encode(self, u: Array) -> Array:
-        """Return where the integers lie between low and high, (n, 1), in logarithms if log."""
-        if self._scale is None:
-            return grid_coordinates(u, self.count)
-        ratio = (self.low + self._index(u)) / self.low
-        return (np.log(ratio) / math.log(self.high / self.low))[:, None]
-
-    def moves(self, u: float) -> Array:
-        """Return the positions of the next smaller and the next larger integer."""
-        index = int(self._index(np.array([u]))[0])
-        near = [k for k in (index - 1, index + 1) if 0 <= k < self.count]
-        return self._place(np.array(near, dtype=np.int64))
-
-    def positions(self) -> Array:
-        """Return the positions of all integers in order."""
-        return self._place(np.arange(self.count))
-
-    def state(self) -> dict[str, Any]:
-        """Return a JSON-able description."""
-        ends = {"low": self.low, "high": self.high}
-        return {"kind": "int", **ends, "log": self.log, "step": self.step}
-
-    def _index(self, u: Array) -> NDArray[np.int64]:
-        if self._scale is None:
-            return grid_index(u, self.count)
-        values = np.rint(self._scale.forward(u))
-        return np.clip(values, self.low, self.high).astype(np.int64) - self.low
-
-    def _place(self, index: NDArray[np.int64]) -> Array:
-        if self._scale is None:
-            return grid_position(index, self.count)
-        return self._scale.inverse((index + self.low).astype(np.float64))
+        return float(self.encoding.position(np.array([index]))[0])
 
 
-def _whole(name: str, value: Any, slack: float = 0.0) -> int:
-    """Return an integer; with `slack` also from a float at most that far from one."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, float) and math.isfinite(plain) and abs(plain - round(plain)) <= slack:
-        return round(plain)
-    return checks.integer(name, plain, low=-(10**400))  # no bound of its own
-
-
-def _check_integers(low: int, high: int, log: bool, step: int) -> None:
-    came = f"but got low={low!r}, high={high!r}"
-    if not low < high:
-        raise ValueError(f"`low < high` must hold, {came}; use Fixed(value) for a constant.")
-    if max(abs(low), abs(high)) > 2**53:
-        raise ValueError(f"`-2**53 <= low` and `high <= 2**53` must hold, {came}.")
-    if step > high - low:
-        raise ValueError(f"`step <= high - low` must hold, {came}, step={step!r}.")
-    if (high - low) // step + 1 > _MOST_INTEGERS:
-        raise ValueError(f"`(high - low) / step <= 2**53` must hold, {came}, step={step!r}.")
-    if log and step != 1:
-        raise ValueError(f"`step` must be 1 for a log scale, but got step={step!r}.")
-    if log and not (low >= 1 and high <= _LARGEST_LOG_INTEGER):
-        raise ValueError(f"`1 <= low` and `high <= 10**13` must hold for a log scale, {came}.")
-
-
-@dataclass(frozen=True, init=False, repr=False, eq=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Choice:
     """One of several options without an order: text, booleans, numbers, None.
 
-    Options are told apart by type and value: 1, 1.0 and True are three options.
+    Options differ by type and value: 1, 1.0 and True are three options.
 
     Examples
     --------
@@ -292,94 +229,133 @@ class Choice:
     ('gelu', True, Choice('relu', 'gelu', None))
     """
 
-    options: tuple[Constant, ...]
-    _index: dict[tuple[str, Constant], int]
+    options: tuple[Constant, ...] = field(compare=False)
+    encoding: Categories = field(compare=False)
+    _typed: tuple[tuple[str, Constant], ...]
 
     def __init__(self, *options: Any) -> None:
         if len(options) == 1 and isinstance(options[0], list | tuple):
             options = tuple(options[0])
-        plain = tuple(constant("options", one) for one in options)
+        plain = tuple(constant("options", option) for option in options)
         if len(plain) < 2:
             raise ValueError(
                 f"`options` must hold at least two, but got {list(plain)}; "
                 "use Fixed(value) for a constant."
             )
-        index = {typed(one): k for k, one in enumerate(plain)}
-        if len(index) < len(plain):
+        keys = tuple(map(typed, plain))
+        if len(set(keys)) < len(keys):
             raise ValueError(f"`options` must be distinct, but got {list(plain)}.")
-        set_fields(self, options=plain, _index=index)
+        _set(self, options=plain, encoding=Categories(len(plain)), _typed=keys)
 
     def __repr__(self) -> str:
         return f"Choice({', '.join(map(repr, self.options))})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Choice) and list(self._index) == list(other._index)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._index))
 
     @property
     def count(self) -> int:
         """Number of options."""
         return len(self.options)
 
-    @property
-    def encoded_dimension(self) -> int:
-        """One model coordinate an option."""
-        return len(self.options)
-
     def value(self, u: float) -> Constant:
         """Return the option at u: each has an equal share of [0, 1]."""
-        return self.options[int(grid_index(unit_point(u), self.count)[0])]
+        return self.options[int(self.encoding.index(_unit_point(u))[0])]
 
     def position(self, value: Any, name: str = "value") -> float:
         """Return the canonical u of an option."""
-        index = self._index.get(typed(constant(name, value)))
-        if index is None:
+        key = typed(constant(name, value))
+        if key not in self._typed:
             raise ValueError(
                 f"`{name}` must be one of {list(self.options)}, but got {name}={value!r}."
             )
-        return float(grid_position(np.array([index]), self.count)[0])
-
-    def snap(self, u: Array) -> Array:
-        """Return the canonical positions of the options at u, shape (n,)."""
-        return grid_position(grid_index(u, self.count), self.count)
-
-    def encode(self, u: Array) -> Array:
-        """Return corners of a simplex, all at distance 1 from each other, (n, options)."""
-        return corners(grid_index(u, self.count), self.count)
-
-    def moves(self, u: float) -> Array:
-        """Return the positions of all other options."""
-        return np.delete(self.positions(), grid_index(np.array([u]), self.count))
-
-    def positions(self) -> Array:
-        """Return the positions of all options in order."""
-        return grid_position(np.arange(self.count), self.count)
+        return float(self.encoding.position(np.array([self._typed.index(key)]))[0])
 
     def state(self) -> dict[str, Any]:
         """Return a JSON-able description."""
-        return {"kind": "choice", "options": [list(typed(one)) for one in self.options]}
+        return {"kind": "choice", "options": [list(key) for key in self._typed]}
+
+
+@dataclass(frozen=True, repr=False)
+class Fixed:
+    """A constant: handed to the function, with no coordinate in the cube or the model.
+
+    Examples
+    --------
+    >>> Fixed(3), Fixed(3).constant, Fixed(1) == Fixed(True)
+    (Fixed(3), 3, False)
+    """
+
+    constant: Constant = field(compare=False)
+    _typed: tuple[str, Constant] = field(init=False)
+    count: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        plain = constant("constant", self.constant)
+        _set(self, constant=plain, _typed=typed(plain))
+
+    def __repr__(self) -> str:
+        return f"Fixed({self.constant!r})"
+
+    def check(self, value: Any, name: str = "value") -> None:
+        """Refuse a value that is not the constant; 3.0 is taken for 3."""
+        plain = constant(name, value)
+        kinds = {type(plain), type(self.constant)}
+        if plain != self.constant or (len(kinds) > 1 and kinds != {int, float}):
+            raise ValueError(f"`{name}` must be {self.constant!r}, but got {name}={value!r}.")
+
+    def state(self) -> dict[str, Any]:
+        """Return a JSON-able description."""
+        return {"kind": "fixed", "constant": list(self._typed)}
 
 
 Parameter = Float | Int | Choice | Fixed
 
 
 def parameter_from_state(state: Mapping[str, Any]) -> Parameter:
-    """Return the parameter that a `state()` describes.
-
-    Examples
-    --------
-    >>> parameter_from_state(Int(1, 8).state())
-    Int(1, 8)
-    """
+    """Return the parameter that a `state()` describes."""
     kind = state.get("kind")
-    if kind == "float":
-        return Float(state["low"], state["high"], state["log"], state["step"])
-    if kind == "int":
-        return Int(state["low"], state["high"], state["log"], state["step"])
+    if kind in ("float", "int"):
+        number = Float if kind == "float" else Int
+        return number(state["low"], state["high"], state["log"], state["step"])
     if kind == "choice":
-        return Choice(*(untyped(*one) for one in state["options"]))
+        return Choice(*(untyped(*key) for key in state["options"]))
     if kind == "fixed":
         return Fixed(untyped(*state["constant"]))
     raise ValueError(f"`kind` must be float, int, choice or fixed, but got kind={kind!r}.")
+
+
+def _set(target: Any, **values: Any) -> None:
+    """Set fields of a frozen object that is being made."""
+    for name, value in values.items():
+        object.__setattr__(target, name, value)
+
+
+def _exact(number: float | None) -> Fraction:
+    """Return the decimal that a float is written as: 1/10 for 0.1."""
+    return Fraction(repr(number))
+
+
+def _unit_point(u: Any) -> Array:
+    """Return one position as an array of one: the encodings take arrays."""
+    number = checks.number("u", u)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"`0 <= u <= 1` must hold, but got u={u!r}.")
+    return np.array([number])
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"`{name}` must be True or False, but got {name}={value!r}.")
+    return bool(value)
+
+
+def _whole(name: str, value: Any) -> int:
+    number = checks.number(name, value)
+    if not number.is_integer():
+        raise ValueError(f"`{name}` must be an integer, but got {name}={value!r}.")
+    return int(number)
+
+
+def _check_order(low: float, high: float) -> None:
+    if not low < high:
+        raise ValueError(
+            f"`low < high` must hold, but got {low=}, {high=}; use Fixed(value) for a constant."
+        )

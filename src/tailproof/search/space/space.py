@@ -1,30 +1,26 @@
-"""What an optimizer may choose from: a space of parameters, or a list of configurations.
+"""Spaces of named parameters.
 
-Both answer the same questions. A configuration is a dict of values by name; u in [0, 1]^dimension
-is its place in the search cube; its model coordinates, `encoded_dimension` of them, are what a kernel compares.
+A configuration is a dict of values by name; u in [0, 1]^dimension is its place in the search cube.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tailproof.search.space.configurations import Configurations, configurations_from_state
+from tailproof.search.space.configurations import Configurations
+from tailproof.search.space.encodings import Array, EncodedSpace
 from tailproof.search.space.parameters import Fixed, Parameter, parameter_from_state
-from tailproof.search.space.scales import cube_point, cube_points
-from tailproof.search.space.values import check_names, checked_name, is_nested
+from tailproof.search.space.values import check_names, distinct_names, untyped
 
 __all__ = ["Configurations", "Space", "space_from_state"]
 
-Array = NDArray[np.float64]
 
-
-class Space:
+class Space(EncodedSpace):
     """Named parameters, each with its own range.
 
     Parameters
@@ -46,9 +42,9 @@ class Space:
     discrete : (dimension,) bool array, read-only
         Which coordinates of the cube take finitely many values.
     encoded_columns : (dimension,) int array, read-only
-        The model coordinate that equals u, for continuous parameters; -1 for discrete ones.
+        The model's coordinate that equals u, for continuous parameters; -1 for discrete ones.
     parameter_of_column : (encoded_dimension,) int array, read-only
-        Which of the parameters that are not Fixed each model coordinate belongs to.
+        Which of the parameters that are not Fixed each coordinate of the model belongs to.
 
     Examples
     --------
@@ -65,19 +61,21 @@ class Space:
     def __init__(
         self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter
     ) -> None:
-        self._parameters = _checked_parameters(parameters, named)
-        self.names = tuple(self._parameters)
-        self._free = {k: p for k, p in self._parameters.items() if not isinstance(p, Fixed)}
-        self.dimension = len(self._free)
-        self.discrete = np.array([p.count is not None for p in self._free.values()], dtype=bool)
-        widths = np.array([p.encoded_dimension for p in self._free.values()], dtype=np.int64)
-        self.encoded_dimension = int(widths.sum())
-        self.encoded_columns = np.where(self.discrete, -1, np.cumsum(widths) - widths)
-        self.parameter_of_column = np.repeat(np.arange(self.dimension), widths)
-        counts = [p.count for p in self._free.values()]
-        self.count = None if None in counts else math.prod(k for k in counts if k is not None)
-        for array in (self.discrete, self.encoded_columns, self.parameter_of_column):
-            array.flags.writeable = False
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise ValueError(f"`parameters` must map names to parameters, but got {parameters!r}.")
+        pairs = [*(parameters or {}).items(), *named.items()]
+        self.names = distinct_names([name for name, _ in pairs])
+        if not pairs:
+            raise ValueError("`parameters` must hold at least one parameter, but got none.")
+        for name, p in pairs:
+            if not isinstance(p, Parameter):
+                raise ValueError(
+                    f"`{name}` must be a Float, Int, Choice or Fixed, but got {name}={p!r}; "
+                    "use Fixed(value) for a constant; conditional parameters (a space inside a "
+                    "space) are not supported."
+                )
+        self._parameters = dict(pairs)
+        super().__init__([p.encoding for _, p in pairs if not isinstance(p, Fixed)])
 
     def __repr__(self) -> str:
         if all(name.isidentifier() for name in self.names):
@@ -96,9 +94,9 @@ class Space:
 
     def params(self, u: ArrayLike) -> dict[str, Any]:
         """Return the configuration at u (dimension,)."""
-        at = iter(cube_point(u, self.dimension))
+        coordinate = iter(self._point(u))
         return {
-            name: p.constant if isinstance(p, Fixed) else p.value(float(next(at)))
+            name: p.constant if isinstance(p, Fixed) else p.value(float(next(coordinate)))
             for name, p in self._parameters.items()
         }
 
@@ -112,42 +110,6 @@ class Space:
             else:
                 result.append(p.position(params[name], name))
         return np.array(result, dtype=np.float64)
-
-    def snap(self, U: ArrayLike) -> Array:
-        """Return canonical places (n, dimension): rows are equal where configurations are."""
-        points = cube_points(U, self.dimension)
-        for column, p in enumerate(self._free.values()):
-            points[:, column] = p.snap(points[:, column].copy())
-        return points
-
-    def encode(self, U: ArrayLike) -> Array:
-        """Return where configurations lie in the model, (n, encoded_dimension)."""
-        points = cube_points(U, self.dimension)
-        parts = [p.encode(points[:, k].copy()) for k, p in enumerate(self._free.values())]
-        return np.hstack(parts) if parts else np.empty((len(points), 0))
-
-    def neighbors(self, u: ArrayLike) -> Array:
-        """Return all configurations one discrete move away, (k, dimension).
-
-        A move is one step of a number up or down, or any other option of a Choice.
-        """
-        start = self.snap(cube_point(u, self.dimension)[None, :])[0]
-        moves = [p.moves(float(start[k])) for k, p in enumerate(self._free.values())]
-        result = np.tile(start, (sum(map(len, moves)), 1))
-        row = 0
-        for column, places in enumerate(moves):
-            result[row : row + len(places), column] = places
-            row += len(places)
-        return result
-
-    def enumerate(self, limit: int) -> Array:
-        """Return the places of all configurations, (count, dimension), the last fastest."""
-        if self.count is None or self.count > limit:
-            raise ValueError(f"`count <= {limit}` must hold, but got count={self.count}.")
-        if not self._free:
-            return np.empty((1, 0))
-        grids = np.meshgrid(*(p.positions() for p in self._free.values()), indexing="ij")
-        return np.stack([grid.ravel() for grid in grids], axis=1)
 
     def state(self) -> dict[str, Any]:
         """Return a JSON-able description, for `space_from_state`."""
@@ -167,33 +129,10 @@ def space_from_state(state: Mapping[str, Any]) -> Space | Configurations:
     """
     try:
         if state["kind"] == "space":
-            return Space({one["name"]: parameter_from_state(one) for one in state["parameters"]})
+            return Space({p["name"]: parameter_from_state(p) for p in state["parameters"]})
         if state["kind"] == "configurations":
-            return configurations_from_state(state)
+            columns = {c["name"]: [untyped(*v) for v in c["values"]] for c in state["columns"]}
+            return Configurations.from_table(columns)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"`state` must come from a space's state(), but got {state!r}.") from error
     raise ValueError(f"`kind` must be space or configurations, but got kind={state['kind']!r}.")
-
-
-def _checked_parameters(
-    parameters: Mapping[str, Parameter] | None, named: Mapping[str, Parameter]
-) -> dict[str, Parameter]:
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise ValueError(f"`parameters` must map names to parameters, but got {parameters!r}.")
-    result: dict[str, Parameter] = {}
-    for name, p in [*(parameters or {}).items(), *named.items()]:
-        if checked_name(name) in result:
-            raise ValueError(f"`names` must be distinct, but got {name!r} twice.")
-        if not isinstance(p, Parameter):
-            hint = (
-                "; conditional parameters (a space inside a space) are not supported"
-                if is_nested(p)
-                else "; use Fixed(value) for a constant"
-            )
-            raise ValueError(
-                f"`{name}` must be a Float, Int, Choice or Fixed, but got {name}={p!r}{hint}."
-            )
-        result[name] = p
-    if not result:
-        raise ValueError("`parameters` must hold at least one parameter, but got none.")
-    return result
