@@ -6,7 +6,7 @@ Every kernel is a frozen description with two methods. `X` is (n, d), `Y` is (m,
     diagonal(X)   -> (n,)     k(x_i, x_i)
 
 Kernels add and multiply: `k1 + k2`, `k1 * k2`, `2.0 * k1`. The paper asks for `k(x, x) <= 1`
-(section 2); a sum or a scaled kernel may break it, and the theory schedules then say so.
+(section 2); a sum or a scaled kernel may break it, and the guarantee then says so.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @runtime_checkable
 class Kernel(Protocol):
-    """What the rest of the library asks of a kernel."""
+    """A covariance function k(x, x')."""
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
@@ -40,7 +40,7 @@ class Kernel(Protocol):
 
 
 class _Arithmetic:
-    """Operators shared by all kernels; no state and no other behavior."""
+    """The operators that all kernels share."""
 
     def __add__(self: Kernel, other: Kernel) -> Sum:
         return Sum(self, other)
@@ -60,7 +60,7 @@ def _lengthscale(value: float | Sequence[float]) -> float | tuple[float, ...]:
     if len(value) == 0:
         raise ValueError("`lengthscale` must hold at least one number, but got an empty sequence.")
     scales = checks.finite_array("lengthscale", value, ndim=1)
-    return tuple(checks.positive("lengthscale", one) for one in scales.tolist())
+    return tuple(checks.positive("lengthscale", scale) for scale in scales.tolist())
 
 
 def scaled_inputs(X: Array, lengthscale: float | tuple[float, ...]) -> Array:
@@ -162,7 +162,7 @@ def matern_of_distance(r: Array, nu: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_bessel = np.log(kve(nu, z)) - z
         k = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(z) + log_bessel)
-        # K_nu overflows as z -> 0, where one Taylor term is all that is left to rounding.
+        # K_nu overflows as z -> 0, where the first Taylor term is exact to rounding.
         near = ~np.isfinite(log_bessel) & (z < 1.0)
         taylor = 1.0 - z**2 / (4.0 * (nu - 1.0)) if nu > 1.0 else np.ones_like(z)
     k = np.where(near, taylor, k)
@@ -260,7 +260,7 @@ class Precomputed(_Arithmetic):
             raise ValueError(
                 f"`gram` must be positive semi-definite, but got an eigenvalue of {values[0]:g}."
             )
-        if values[0] < -1e-13 * scale:  # more than rounding here, but rounding where it was made
+        if values[0] < -1e-13 * scale:  # above double rounding: from the matrix's own computation
             gram = (vectors * np.maximum(values, 0.0)) @ vectors.T
             gram = (gram + gram.T) / 2.0
         gram.flags.writeable = False
@@ -294,12 +294,24 @@ class Precomputed(_Arithmetic):
         return first.astype(np.intp)
 
 
-def _kernel(name: str, value: object) -> None:
+def _check_kernel(name: str, value: object) -> None:
     checks.instance(name, value, Kernel, "a kernel such as SquaredExponential(0.2)")
 
 
 @dataclass(frozen=True)
-class Sum(_Arithmetic):
+class _Pair(_Arithmetic):
+    """Two kernels that are combined."""
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self) -> None:
+        _check_kernel("left", self.left)
+        _check_kernel("right", self.right)
+
+
+@dataclass(frozen=True)
+class Sum(_Pair):
     """k(x, x') = left(x, x') + right(x, x').
 
     Examples
@@ -308,13 +320,6 @@ class Sum(_Arithmetic):
     >>> (SquaredExponential(1.0) + Linear()).diagonal(np.array([[2.0]]))
     array([5.])
     """
-
-    left: Kernel
-    right: Kernel
-
-    def __post_init__(self) -> None:
-        _kernel("left", self.left)
-        _kernel("right", self.right)
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
@@ -326,7 +331,7 @@ class Sum(_Arithmetic):
 
 
 @dataclass(frozen=True)
-class Product(_Arithmetic):
+class Product(_Pair):
     """k(x, x') = left(x, x') * right(x, x').
 
     Examples
@@ -335,13 +340,6 @@ class Product(_Arithmetic):
     >>> (SquaredExponential(1.0) * Linear()).diagonal(np.array([[2.0]]))
     array([4.])
     """
-
-    left: Kernel
-    right: Kernel
-
-    def __post_init__(self) -> None:
-        _kernel("left", self.left)
-        _kernel("right", self.right)
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
@@ -367,7 +365,7 @@ class Scaled(_Arithmetic):
     factor: float
 
     def __post_init__(self) -> None:
-        _kernel("base", self.base)
+        _check_kernel("base", self.base)
         object.__setattr__(self, "factor", checks.positive("factor", self.factor))
 
     def matrix(self, X: Array, Y: Array) -> Array:

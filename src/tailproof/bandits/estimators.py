@@ -50,7 +50,7 @@ class DirectionEstimator(Protocol):
         ...
 
     def coordinates_changed(self, coordinates: Array) -> None:
-        """Use other coordinates (n, r) of the arms from here on."""
+        """Use new coordinates (n, r) of the arms."""
         ...
 
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
@@ -192,7 +192,7 @@ class MedianOfMeans:
         self._by_coordinate = sums
 
     def coordinates_changed(self, coordinates: Array) -> None:
-        """Use other coordinates; the sums in them are computed when next needed."""
+        """Use new coordinates; the sums in them are computed when next needed."""
         self._coordinates = coordinates
         self._by_coordinate = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.guarantees import Guarantee
-from tailproof.bandits.history import History, HistoryView
 from tailproof.bandits.posterior.base import Posterior
 from tailproof.bandits.schedules import CustomSchedule, Schedule
 from tailproof.kernels import Kernel
@@ -70,6 +70,28 @@ class Recommendation:
     lower: float
     upper: float
     payoffs: int
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The payoffs told so far, in order, as arrays of length t.
+
+    Attributes
+    ----------
+    indices : (t,) int64
+        Numbers of the arms.
+    payoffs : (t,) float64
+        As told, before any truncation.
+    points
+        The arms' coordinates, (t, d), or labels, (t,).
+    """
+
+    indices: NDArray[np.int64]
+    payoffs: Array
+    points: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.payoffs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +152,8 @@ class ArmOptimizer:
         self._start = start  # of the random generator, before anything was drawn
         self._multiplier: float = config.options["beta_multiplier"]
         self._random_first = config.options["schedule"] == "authors"
-        self._history = History()
+        self._told_arms = array("q")
+        self._told_payoffs = array("d")
         self._counts = np.zeros(len(self.space), dtype=np.int64)
         self._pending: list[int] = []
         self._pending_columns: list[Array] = []
@@ -139,13 +162,13 @@ class ArmOptimizer:
     @property
     def guarantee(self) -> Guarantee:
         """The guarantee after the payoffs told so far, or the reasons why there is none."""
-        return self._guarantee.after(len(self._history))
+        return self._guarantee.after(len(self))
 
     def __repr__(self) -> str:
-        return f"<{self.config.policy} on {self.space!r}, {len(self._history)} payoffs>"
+        return f"<{self.config.policy} on {self.space!r}, {len(self)} payoffs>"
 
     def __len__(self) -> int:
-        return len(self._history)
+        return len(self._told_payoffs)
 
     # -- asking
 
@@ -186,8 +209,8 @@ class ArmOptimizer:
         y
             Payoffs: a number, or k of them; with one arm and k payoffs all are the arm's.
 
-        Many payoffs at once are the same as one after the other. If anything is wrong with any
-        of them, an error says so and nothing is told.
+        Many payoffs at once are the same as one after the other. If any of them is refused, none
+        is told.
         """
         if self.space.is_single(x):
             payoffs = checks.payoffs("y", y)
@@ -202,23 +225,23 @@ class ArmOptimizer:
         if type(index) is int and type(y) is float:
             # The common case in a loop: checked without making arrays.
             if not 0 <= index < len(self.space):
-                raise _unknown_index(index, len(self.space))
+                checks.index("index", index, len(self.space))
             if not abs(y) <= checks.LARGEST_PAYOFF:
                 checks.payoffs("y", y)
             self._check_schedule(1)
             self.posterior.add(index, y)
             self._record(index, y)
             return
-        wrong = f"`index` must be one or a row of integers, but got {index!r}."
+        message = f"`index` must be one or a row of integers, but got {index!r}."
         try:
             arms = np.atleast_1d(np.asarray(index))
         except ValueError as error:
-            raise ValueError(wrong) from error
+            raise ValueError(message) from error
         if arms.ndim != 1 or (arms.size and arms.dtype.kind not in "iu"):
-            raise ValueError(wrong)
+            raise ValueError(message)
         outside = (arms < 0) | (arms >= len(self.space))
         if outside.any():
-            raise _unknown_index(int(arms[outside][0]), len(self.space))
+            checks.index("index", int(arms[outside][0]), len(self.space))
         payoffs = checks.payoffs("y", y)
         if arms.size == 1 and np.ndim(index) == 0:
             arms = np.repeat(arms, len(payoffs))
@@ -249,7 +272,8 @@ class ArmOptimizer:
 
     def _record(self, arm: int, payoff: float) -> None:
         """Write down a payoff that the posterior has added."""
-        self._history.append(arm, payoff)
+        self._told_arms.append(arm)
+        self._told_payoffs.append(payoff)
         self._counts[arm] += 1
         self._remove_pending(arm)
 
@@ -294,7 +318,7 @@ class ArmOptimizer:
             best of all arms is one that was never played.
         """
         checks.choice("among", among, ("all", "played"))
-        if len(self._history) == 0:
+        if len(self) == 0:
             raise ValueError("`recommend` needs at least one payoff, but none has been told.")
         prediction = self.predict()
         mean = prediction.mean.copy()
@@ -312,14 +336,11 @@ class ArmOptimizer:
         )
 
     @property
-    def history(self) -> HistoryView:
+    def history(self) -> History:
         """Everything told so far, in order, as arrays that are copies."""
-        indices = self._history.indices
-        if self.space.labels is not None:
-            points: NDArray[Any] = np.array(self.space.labels)[indices]
-        else:
-            points = self.space.inputs[indices]
-        return HistoryView(indices, self._history.payoffs, points)
+        indices, labels = np.array(self._told_arms, dtype=np.int64), self.space.labels
+        points = self.space.inputs[indices] if labels is None else np.array(labels)[indices]
+        return History(indices, np.array(self._told_payoffs, dtype=np.float64), points)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one npz file of plain arrays; `tailproof.load` continues from it."""
@@ -345,14 +366,15 @@ class ArmOptimizer:
             raise ValueError("`indices` must be integers, one a payoff, but are not.")
         for arm in (*pending, *([int(indices.min()), int(indices.max())] if len(indices) else ())):
             checks.index("index", arm, len(self.space))
-        self._history.extend(indices, payoffs)
+        self._told_arms = array("q", indices.tolist())
+        self._told_payoffs = array("d", payoffs.tolist())
         self._counts = np.bincount(indices, minlength=len(self.space))
         self.posterior.restore(posterior, indices, payoffs)
         self._pending = list(pending)
         self._rng.bit_generator.state = random
 
     def pending_variance(self) -> Array:
-        """Variance of the arms, (n,), as if the pending arms had been told; not to be written to."""
+        """Variance of the arms, (n,), as if the pending ones had been told; not to be changed."""
         if not self._pending:
             return self.posterior.variance()
         if self._pending_variance is None:
@@ -367,7 +389,3 @@ class ArmOptimizer:
             self._pending_columns.append(scaled)
             self._pending_variance -= scaled * scaled
         return np.maximum(self._pending_variance, 0.0)
-
-
-def _unknown_index(index: int, arms: int) -> ValueError:
-    return ValueError(f"`0 <= index < {arms}` must hold, but got index={index!r}.")

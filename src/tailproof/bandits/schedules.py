@@ -224,7 +224,7 @@ class AuthorsATA:
     dictionary: bool
 
     def _log(self, m: int) -> float:
-        # One feature and a horizon of one round would leave nothing to divide by.
+        # It is a divisor, and would be zero for one feature and a horizon of one round.
         return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
 
     def truncation(self, t: int, m: int) -> float:
@@ -301,7 +301,7 @@ class CustomSchedule:
     (2.0, 2.0)
     """
 
-    # The arguments' own names are those of the two methods.
+    # `beta` and `truncation` are the methods.
     _beta: float | Callable[[int], float]
     _truncation: float | Callable[[int], float]
 
