@@ -1,4 +1,4 @@
-"""The demo, small: both parts run, and one page shows what was lucky, recommended and true."""
+"""The demo, small: both parts run, and one page shows what was observed, recommended and true."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from tailproof.tune import cli as tune_cli
 from tailproof.tune import demo_program, session
 from tailproof.tune.demo import SPACE
 
-SMALL = demo.Sizes(runs=12, rounds=20, trials=1, policies=("tgp", "gp"), workers=1)
+SMALL = demo.Sizes(evaluations=12, rounds=20, repetitions=1, policies=("tgp", "gp"), workers=1)
 
 
 @pytest.fixture(scope="module")
@@ -44,25 +44,25 @@ def test_both_parts_leave_their_reports(made):
 def test_the_command_to_go_on_names_the_same_study(made):
     out, _ = made
     study = json.loads((out / "tune/result.json").read_text())["study"]
-    env, seed, _, *rest = shlex.split(study["go_on"])
+    env, seed, _, *rest = shlex.split(study["resume"])
     assert (env, seed) == ("env", f"{demo_program.SEED}=0")
     request = tune_cli.request(parser().parse_args(rest))
     assert session.prepare(request).study_name == study["name"]
-    assert (request.seed, request.trials, request.out) == (0, 12, out / "tune")
+    assert (request.seed, request.evaluations, request.out) == (0, 12, out / "tune")
 
 
-def test_the_summary_shows_lucky_recommended_and_true(made):
+def test_the_summary_shows_best_observed_recommended_and_true(made):
     out, printed = made
     found = json.loads((out / "tune/result.json").read_text())
-    lucky, best, truth = demo.summary(found)
-    payoffs = [one["payoff"] for one in found["trials"]]
-    assert lucky[2] == f"{min(payoffs):.4g}"
-    assert lucky[-1] == f"{demo_program.truth(found['lucky']['params']):.4g}"
-    assert best[-1] == f"{demo_program.truth(found['recommended']['params']):.4g}"
+    observed, best, truth = demo.summary_rows(found)
+    payoffs = [trial["payoff"] for trial in found["trials"]]
+    assert observed[2] == f"{min(payoffs):.4g}"
+    assert observed[-1] == f"{demo_program.true_mean(found['best_observed']['params']):.4g}"
+    assert best[-1] == f"{demo_program.true_mean(found['recommendation']['params']):.4g}"
     assert truth[-1] == "20"
     last = printed.splitlines()
     assert str(out / "report.html") in last[-1]
-    for row, line in zip((lucky, best, truth), last[-5:-2], strict=True):
+    for row, line in zip((observed, best, truth), last[-5:-2], strict=True):
         assert line.split("  ")[0].strip() == row[0]
         assert line.endswith(row[-1])
 
@@ -75,7 +75,7 @@ def test_the_page_opens_alone_and_its_links_lead_somewhere(made):
     links = re.findall(r'href="([^"]+)"', page)
     assert links == ["tune/report.html", "reproduce/report.html"]
     assert all((out / link).is_file() for link in links)
-    for words in ("luckiest run", "Tuning ", "Figure 1 of"):
+    for words in ("best observed run", "Tuning ", "Figure 1 of"):
         assert words in page
     assert page.index("truly best") < page.index("Tuning ")
     assert page.count("data:image/svg+xml") >= 4
@@ -84,7 +84,8 @@ def test_the_page_opens_alone_and_its_links_lead_somewhere(made):
 def test_no_setting_is_better_than_the_one_called_best():
     axes = np.meshgrid(*[np.linspace(0.0, 1.0, 21)] * SPACE.dimension)
     grid = SPACE.snap(np.stack(axes, axis=-1).reshape(-1, SPACE.dimension))
-    assert min(demo_program.truth(SPACE.params(u)) for u in grid) >= demo_program.truth(demo.BEST)
+    lowest = min(demo_program.true_mean(SPACE.params(u)) for u in grid)
+    assert lowest >= demo_program.true_mean(demo.BEST)
     assert SPACE.params(SPACE.position(demo.BEST)) == demo.BEST
 
 
@@ -99,13 +100,18 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path, capsys):
 
 def test_an_earlier_demo_is_made_anew(made, monkeypatch):
     out, _ = made
-    begun = []
-    monkeypatch.setattr(demo.tuning, "main", lambda folder, **_: begun.append(folder.exists()) or 7)
+    existed = []
+
+    def tune(folder, **options):
+        existed.append(folder.exists())
+        return session.SessionResult(7)
+
+    monkeypatch.setattr(demo.tuning, "run", tune)
     copy = Path(str(out) + "-again")
     copy.mkdir()
     (copy / "made-by-tailproof-demo").touch()
     (copy / "tune").mkdir()
     (copy / "report.html").write_text("old")
     assert demo.main(copy) == 7  # what the tuning ended with
-    assert begun == [False]
+    assert existed == [False]
     assert not (copy / "report.html").exists()

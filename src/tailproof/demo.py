@@ -1,67 +1,60 @@
-"""The demo: tune a program with heavy-tailed results, run the paper's panels, show both on a page.
+"""The demo: tune a program with heavy-tailed results and run the paper's panels, on one page.
 
 Everything is written into one folder, and all of it anew each time:
 
-    tune/         what `tailproof tune` leaves: study.db, report.html, trials.csv, result.json
-    reproduce/    what `tailproof reproduce a b c f --quick` leaves
-    report.html   one page: the summary, then both reports
+    tune/         the files of `tailproof tune`: study.db, report.html, trials.csv, result.json
+    reproduce/    the files of `tailproof reproduce a b c f --quick`
+    report.html   one page: a summary, then both reports
 
-The program tuned is `tailproof.tune.demo_program`, which documents the law of its run times. Its
-true means are known, so that the summary can put them beside what was found.
+The program is `tailproof.tune.demo_program`, which documents the distribution of its run times.
+Its true means are known, so the summary can show them beside the estimates.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailproof.experiments import session as reproduction
-from tailproof.experiments import store
-from tailproof.experiments._optional import need
-from tailproof.experiments.report import NONE, page, table
+from tailproof._util.console import text_table
+from tailproof._util.files import write_text
+from tailproof._util.html import render
+from tailproof._util.optional import require
+from tailproof.experiments import reproduce as reproduction
 from tailproof.tune import demo as tuning
 from tailproof.tune import demo_program
+from tailproof.tune.display import format_params
 from tailproof.tune.export import JSON_NAME
-from tailproof.tune.live import setting
 from tailproof.tune.report import REPORT_NAME
 
 PANELS = ("a", "b", "c", "f")  # those without data files
 BEST = {"threads": 16, "cache": "lru", "batch": 0.35}  # of all settings, as demo_program says
 TUNE, REPRODUCE, REPORT = "tune", "reproduce", "report.html"
-_MARK = "made-by-tailproof-demo"
-_HEADER = ("", "setting", "that run, ms", "robust mean, ms", "interval, ms", "true mean, ms")
-_WORDS = (
-    "A small server was tuned for its mean latency from single requests, whose variance is "
-    "infinite. The luckiest run is what a search for the best single result would have kept; the "
-    "recommended setting has the best robust mean. The tuner never saw the true means."
-)
+HEADER = ("", "setting", "that run, ms", "robust mean, ms", "interval, ms", "true mean, ms")
+_MARKER = "made-by-tailproof-demo"
+_NUMBERS = range(2, len(HEADER))  # columns
+_NONE = "\N{EM DASH}"
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much the demo runs; None is `tailproof reproduce --quick`'s own.
+    """How much the demo runs; None leaves the choice to `tailproof reproduce --quick`.
 
     Attributes
     ----------
-    runs
-        Of the program that is tuned.
-    rounds, trials
-        Of the reproduction: rounds a trial, trials a policy.
-    policies
-        Of the reproduction.
-    workers
-        Processes of the reproduction.
+    evaluations
+        Runs of the program that is tuned.
+    rounds, repetitions, policies, workers
+        Options of `tailproof reproduce`.
     """
 
-    runs: int = 200
+    evaluations: int = 200
     rounds: int | None = None
-    trials: int | None = None
+    repetitions: int | None = None
     policies: tuple[str, ...] | None = None
     workers: int | None = None
 
@@ -72,102 +65,84 @@ def main(out: Path, sizes: Sizes | None = None, seed: int = 0) -> int:
         return _main(out, Sizes() if sizes is None else sizes, seed)
     except KeyboardInterrupt:
         print("tailproof demo: interrupted.", file=sys.stderr)
-        return 130
+        return reproduction.INTERRUPTED
 
 
 def _main(out: Path, sizes: Sizes, seed: int) -> int:
-    need("optuna", "tune")  # better missing now than after the work
-    need("joblib", "experiments")
-    _start_afresh(out)
-    code = tuning.main(out / TUNE, trials=sizes.runs, seed=seed)
-    if code != 0:
-        return code
+    require("optuna", "tune")  # better missing now than after the work
+    require("joblib", "experiments")
+    _empty_folder(out)
+    tuned = tuning.run(out / TUNE, evaluations=sizes.evaluations, seed=seed)
+    if tuned.exit_code != 0 or tuned.report is None:
+        return tuned.exit_code
     print(f"\nThe paper's panels {', '.join(PANELS)}, at a small size:\n", flush=True)
-    code = reproduction.run(
+    reproduced = reproduction.reproduce(
         reproduction.Request(
             panels=PANELS,
             out=out / REPRODUCE,
             rounds=sizes.rounds,
-            trials=sizes.trials,
+            repetitions=sizes.repetitions,
             quick=True,
             seed=seed,
             policies=sizes.policies,
             workers=sizes.workers,
         )
     )
-    if code != 0:
-        return code
-    found = json.loads((out / TUNE / JSON_NAME).read_text(encoding="utf-8"))
-    rows = summary(found)
-    store.write_bytes(out / REPORT, _page(rows, out).encode())
-    print(f"\n{_text(rows)}\n\nEverything on one page: {out / REPORT}")
+    rows = summary_rows(json.loads((out / TUNE / JSON_NAME).read_text(encoding="utf-8")))
+    page = render(
+        "experiments/demo.html",
+        title="tailproof: the demo",
+        header=HEADER,
+        rows=rows,
+        right=_NUMBERS,
+        reports=[
+            (render("tune/content.html", heading=2, **tuned.report), f"{TUNE}/{REPORT_NAME}"),
+            (
+                render("experiments/content.html", heading=2, **reproduced),
+                f"{REPRODUCE}/{reproduction.REPORT}",
+            ),
+        ],
+    )
+    write_text(out / REPORT, page)
+    table = text_table(HEADER, rows, right=_NUMBERS)
+    print(f"\n{table}\n\nEverything on one page: {out / REPORT}")
     return 0
 
 
-def _start_afresh(out: Path) -> None:
-    """Make the folder, or empty it of an earlier demo; a folder of anything else is refused."""
-    mark = out / _MARK
-    if out.exists() and not mark.exists() and (not out.is_dir() or any(out.iterdir())):
+def _empty_folder(out: Path) -> None:
+    """Make the folder, or remove an earlier demo from it; a folder of anything else is refused."""
+    marker = out / _MARKER
+    if out.exists() and not marker.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"`--out` must be a new or empty folder, or an earlier demo's: {out}.")
     for name in (TUNE, REPRODUCE):
         if (out / name).exists():
             shutil.rmtree(out / name)
     (out / REPORT).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    marker.touch()
 
 
-def summary(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return luckiest run, recommended setting and truth as rows of text under `_HEADER`.
+def summary_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return best observed run, recommended and truly best setting as rows under `HEADER`.
 
     Parameters
     ----------
-    found
+    result
         What `tailproof tune` wrote as result.json.
     """
-    lucky, best = found["lucky"], found["recommended"]
-    return [
-        ("luckiest run", setting(lucky["params"]), f"{lucky['payoff']:.4g}", *_means(lucky)),
-        ("recommended", setting(best["params"]), NONE, *_means(best)),
-        ("truly best", setting(BEST), NONE, NONE, NONE, f"{demo_program.truth(BEST):.4g}"),
-    ]
-
-
-def _means(one: Mapping[str, Any]) -> tuple[str, str, str]:
-    interval = f"{one['low']:.4g} to {one['high']:.4g}"
-    return f"{one['mean']:.4g}", interval, f"{one['true_mean']:.4g}"
-
-
-def _text(rows: Sequence[Sequence[str]]) -> str:
-    """Return the summary for a terminal."""
-    lines = [_HEADER, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADER))]
-    padded = (
-        "  ".join(
-            cell.ljust(width) if i < 2 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+    rows = [
+        (
+            name,
+            format_params(setting["params"]),
+            f"{setting['payoff']:.4g}" if "payoff" in setting else _NONE,
+            f"{setting['mean']:.4g}",
+            f"{setting['lower']:.4g} to {setting['upper']:.4g}",
+            f"{setting['true_mean']:.4g}",
         )
-        for line in lines
-    )
-    return "\n".join(line.rstrip() for line in padded)
-
-
-def _page(rows: Sequence[Sequence[str]], out: Path) -> str:
-    parts = [
-        "<h1>tailproof: the demo</h1>",
-        f'<p class="lead">{_WORDS}</p>',
-        table(_HEADER, rows),
-        "<p>How a run's latency is distributed stands in the docstring of "
-        "<code>tailproof.tune.demo_program</code>.</p>",
-        _inside(out, f"{TUNE}/{REPORT_NAME}"),
-        _inside(out, f"{REPRODUCE}/{reproduction.REPORT}"),
+        for name, setting in (
+            ("best observed run", result["best_observed"]),
+            ("recommended", result["recommendation"]),
+        )
     ]
-    return page("tailproof: the demo", parts)
-
-
-def _inside(out: Path, name: str) -> str:
-    """Return the body of a report in `out`, its headings one step lower, with a link to it."""
-    whole = (out / name).read_text(encoding="utf-8")
-    body = whole.partition("<body>")[2].rpartition("</body>")[0]
-    lower = re.sub(r"(</?h)([12])>", lambda found: f"{found[1]}{int(found[2]) + 1}>", body)
-    return f'<hr><p>By itself, with its data beside it: <a href="{name}">{name}</a></p>{lower}'
+    true_mean = f"{demo_program.true_mean(BEST):.4g}"
+    return [*rows, ("truly best", format_params(BEST), _NONE, _NONE, _NONE, true_mean)]

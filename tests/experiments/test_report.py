@@ -78,7 +78,7 @@ def test_the_table_has_our_mean_and_the_papers_value():
         "last_session_on": "2 worker processes",
     }
     values = report_values(manifest, summary, times, {"figure": b"<svg/>"}, ["a < b"])
-    page = render("experiments/report.html", **values)
+    page = render("experiments/report.html", heading=1, **values)
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
     for cell in (
         "0.3612",

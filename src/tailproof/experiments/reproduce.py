@@ -79,7 +79,7 @@ def reproduce(request: Request) -> dict[str, Any]:
             write_json(out / results.TIMINGS, timings)
             images = _write_figures(plan, records, out)
             values = report_values(plan.manifest(), summary, timings, images, notices)
-            write_text(out / REPORT, render("experiments/report.html", **values))
+            write_text(out / REPORT, render("experiments/report.html", heading=1, **values))
     except KeyboardInterrupt:
         done, todo = run_files.read_finished(out, plan.tasks())
         print(
