@@ -25,7 +25,7 @@ def relative(a, b, scale=None):
 
 
 def run(instance, opt, reference, beta_after, *, tolerance, same_choices=True, uniforms=None):
-    """Ask and tell for ROUNDS rounds; every `check` rounds compare everything."""
+    """Ask and tell for ROUNDS rounds, and compare every number in each."""
     first = uniforms is not None and opt.config.options["schedule"] == "authors"
     for t in range(ROUNDS):
         mean, variance, beta = reference.mean, reference.variance, beta_after(t)
