@@ -66,7 +66,7 @@ def test_the_table_has_our_mean_and_the_papers_value():
                 "variants": {},
             }
         },
-        "statements": [{"panel": "a", "text": "1 < 2", "holds": False, "figures": "3"}],
+        "statements": [{"panel": "a", "text": "1 < 2", "holds": False, "numbers": "3"}],
         "variants": {},
     }
     manifest = {"versions": {"tailproof": "9"}, "seed": 0, "panels": {"a": {"repetitions": 1}}}

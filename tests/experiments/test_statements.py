@@ -34,7 +34,7 @@ def test_values_read_off_the_plot_are_checked_at_both_rounds():
     assert found["TGP-UCB at round 10,000 within 0.015 of the paper's value"].holds
     bad = found["ATA-GP-UCB-Nyström at round 10,000 within 0.015 of the paper's value"]
     assert not bad.holds
-    assert "+0.017" in bad.figures
+    assert "+0.017" in bad.numbers
 
 
 def test_nothing_is_stated_at_another_size_or_without_a_policy_of_the_paper():

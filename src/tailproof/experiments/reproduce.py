@@ -191,7 +191,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         hold = sum(statement["holds"] for statement in statements)
         lines.append(f"{hold} of {len(statements)} statements about the paper's figure hold.")
         lines += [
-            f"  does not hold: ({statement['panel']}) {statement['text']}: {statement['figures']}"
+            f"  does not hold: ({statement['panel']}) {statement['text']}: {statement['numbers']}"
             for statement in statements
             if not statement["holds"]
         ]

@@ -32,7 +32,7 @@ class Statement:
     panel: str
     text: str
     holds: bool
-    figures: str
+    numbers: str
 
 
 def check_statements(plan: Plan, records: Records) -> list[Statement]:

@@ -171,10 +171,10 @@ def _exponents(args: argparse.Namespace, problem: Problem) -> str:
 
 def picture(comparison: Comparison, title: str, path: Path) -> None:
     """Draw the bounds over T, both axes logarithmic, into a PNG file."""
-    from tailproof.experiments.plotting import pyplot
+    from tailproof._util.plotting import new_figure
 
-    plt = pyplot()
-    figure, axis = plt.subplots(figsize=(8, 6), layout="constrained")
+    figure = new_figure(figsize=(8, 6), layout="constrained")
+    axis = figure.subplots()
     for column in comparison.columns:
         if column.values is not None:
             label = f"{column.name}: {column.policy}"
@@ -186,4 +186,3 @@ def picture(comparison: Comparison, title: str, path: Path) -> None:
     axis.set(xscale="log", yscale="log", xlabel="rounds T", ylabel="regret $R_T$", title=title)
     figure.legend(loc="outside lower center", ncols=2, fontsize="small")
     figure.savefig(path, dpi=120)
-    plt.close(figure)
