@@ -1,14 +1,22 @@
-"""Hypothesis strategies for parameters of every kind, and what the tests of spaces compare."""
+"""Hypothesis strategies for parameters of every kind, a table, and how values are compared."""
 
 import math
 
 from hypothesis import assume, settings
 from hypothesis import strategies as st
 
+from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.parameters import Choice, Float, Int
 
 CAREFUL = settings(derandomize=True, max_examples=150, deadline=None)
-LIMIT = 2**50
+LIMIT = 2**50  # of integers
+TABLE = Configurations(
+    [
+        {"nodes": 1, "cpu": "arm", "zone": "eu", "fast": True},
+        {"nodes": 5, "cpu": "x86", "zone": "eu", "fast": False},
+        {"nodes": 3, "cpu": "arm", "zone": "eu", "fast": False},
+    ]
+)
 
 units = st.one_of(
     st.sampled_from([0.0, 1.0, 0.5, math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0)]),

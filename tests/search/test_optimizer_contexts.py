@@ -1,13 +1,10 @@
-"""Parameters that are met instead of chosen: the trial has them, the others suit them."""
+"""Contexts: parameters that are given when asking, and the others that are chosen to suit them."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tailproof as tp
 from searches import MIXED, facts
-from tailproof.search.space.context import ContextSpace
 
 SPACE = tp.Space(x=tp.Float(0, 1), day=tp.Choice("week", "weekend"), load=tp.Float(0, 10))
 BEST = {"week": 0.2, "weekend": 0.8}
@@ -18,21 +15,20 @@ def cost(params, rng):
     return away**2 + 0.02 * float(rng.standard_t(2.0))
 
 
-def played(seed=0, rounds=60):
+def optimized(seed=0, rounds=60):
     opt = tp.Optimizer(SPACE, seed=seed, minimize=True)
     rng = np.random.default_rng(seed)
     for index in range(rounds):
         context = {"day": ("week", "weekend")[index % 2], "load": float(rng.uniform(0, 10))}
         trial = opt.ask(context=context)
         assert {name: trial.params[name] for name in context} == context  # to the last digit
-        np.testing.assert_array_equal(SPACE.position(trial.params), opt._trials[trial.number][1])
         opt.tell(trial, cost(trial.params, rng))
     return opt
 
 
 @pytest.fixture(scope="module")
 def opt():
-    return played()
+    return optimized()
 
 
 def test_what_is_best_depends_on_the_context(opt):
@@ -65,20 +61,28 @@ def test_a_measured_configuration_of_another_context_does_not_win_a_tie():
 
 
 def test_the_same_seed_gives_the_same_run_also_when_saved_in_the_middle(tmp_path):
-    one, other = played(rounds=20), played(rounds=20)
+    first, second = optimized(rounds=20), optimized(rounds=20)
     pending = {"day": "week", "load": 2.5}
-    assert one.ask(context=pending) == other.ask(context=pending)
-    one.save(tmp_path / "search.npz")
+    assert first.ask(context=pending) == second.ask(context=pending)
+    first.save(tmp_path / "search.npz")
     loaded = tp.load(tmp_path / "search.npz")
     for load in (0.0, 0.1 + 0.2, 10.0):
-        asked = [o.ask(context={"load": load}) for o in (one, other, loaded)]
+        asked = [o.ask(context={"load": load}) for o in (first, second, loaded)]
         assert asked[0] == asked[1] == asked[2]
-    assert facts(one) == facts(loaded)
-    assert one.recommend() == loaded.recommend()
+    assert facts(first) == facts(loaded)
+    assert first.recommend() == loaded.recommend()
+
+
+def test_a_trial_and_its_params_are_one_configuration():
+    opt = tp.Optimizer(SPACE)
+    trial = opt.ask(context={"load": 0.1 + 0.2, "day": "week"})
+    opt.tell(trial, 1.0)
+    opt.add(trial.params, 1.0)
+    assert opt.recommend(context=trial.params).payoffs == 2
 
 
 def test_a_batch_in_one_context_is_of_different_configurations():
-    opt = played(rounds=30)
+    opt = optimized(rounds=30)
     batch = [opt.ask(context={"day": "week", "load": 5.0}).params["x"] for _ in range(6)]
     assert len(set(batch)) == 6
 
@@ -97,7 +101,7 @@ def test_a_batch_in_one_context_is_of_different_configurations():
     ],
 )
 def test_a_wrong_context_is_refused_and_changes_nothing(context, words):
-    opt = played(rounds=4)
+    opt = optimized(rounds=4)
     before = opt.state()
     for call in (opt.ask, lambda **more: opt.propose(9, **more), opt.recommend):
         with pytest.raises(ValueError, match=words):
@@ -118,41 +122,6 @@ def test_a_constant_may_stand_in_a_context_if_it_is_that():
         tp.Optimizer(space).ask(context={"seed": 4})
 
 
-PARAMETERS = {
-    "a": tp.Int(1, 3),
-    "b": tp.Choice("u", "v", "w"),
-    "c": tp.Float(0, 1, step=0.5),
-    "d": tp.Float(1, 100, log=True),
-}
-
-
-@given(
-    st.lists(st.sampled_from("abcd"), min_size=1, unique=True),
-    st.sets(st.sampled_from("abcd")),
-    st.integers(0, 10**6),
-)
-@settings(derandomize=True, max_examples=40, deadline=None)
-def test_a_section_is_the_part_of_the_space_that_agrees(names, held, seed):
-    space = tp.Space({name: PARAMETERS[name] for name in names})
-    rng = np.random.default_rng(seed)
-    some = space.params(rng.random(space.dimension))
-    context = {name: some[name] for name in names if name in held}
-    section = ContextSpace(space, context)
-    U = section.snap(rng.random((5, space.dimension)))
-    np.testing.assert_array_equal(section.snap(U), U)
-    around = np.vstack([section.neighbors(u) for u in U] + [U])
-    assert section.contains(around).all()
-    for u in around:
-        params = space.params(u)
-        assert all(params[name] == pytest.approx(context[name]) for name in context if name == "d")
-        assert all(params[name] == context[name] for name in context if name != "d")
-    if space.count is not None:
-        everything = space.enumerate(100)
-        wanted = everything[section.contains(everything)]
-        np.testing.assert_array_equal(section.enumerate(100), wanted)
-        assert section.count == len(wanted)
-
-
 def test_mixed_spaces_are_searched_inside_the_context():
     opt = tp.Optimizer(MIXED, seed=2)
     for index in range(12):
@@ -165,7 +134,7 @@ def test_mixed_spaces_are_searched_inside_the_context():
 
 
 @pytest.mark.parametrize("period", [2, 3, 4])
-def test_contexts_in_turns_are_all_surveyed_and_everywhere(period):
+def test_exploratory_designs_cover_every_context_that_comes_in_turns(period):
     """Squares leave out a third of the remainders, and every second Sobol point half of an axis."""
     space = tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1), turn=tp.Int(0, 3))
     opt = tp.Optimizer(
@@ -181,24 +150,24 @@ def test_contexts_in_turns_are_all_surveyed_and_everywhere(period):
             assert 8 <= (axis < 0.5).sum() <= 32
 
 
-def test_surveys_in_a_context_are_as_many_and_belong_to_every_turn():
-    told = []
+def test_exploratory_trials_in_contexts_are_as_many_and_in_every_context():
+    optimizers = []
     for sign in (-1.0, 1.0):
         opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), turn=tp.Int(0, 2)), seed=4)
         for index in range(12):
             x = (0.618 * index) % 1.0
             opt.add({"x": x, "turn": index % 3}, sign * x)
-        told.append(opt)
+        optimizers.append(opt)
     turns = [0, 0, 0]
     for number in range(12, 212):
         context = {"turn": number % 3}
-        one, other = (opt.propose(number, context=context) for opt in told)
-        turns[number % 3] += one == other  # whatever is believed
+        first, second = (opt.propose(number, context=context) for opt in optimizers)
+        turns[number % 3] += first == second  # whatever the payoffs say
     assert 4 <= sum(turns) <= 20  # sqrt(212) - sqrt(12) is 11
     assert min(turns) >= 1
 
 
-def test_the_luckiest_is_of_the_context_where_one_was_measured():
+def test_the_best_observed_payoff_is_of_the_context_where_one_was_measured():
     opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), day=tp.Choice("low", "high", "new")))
     for x in np.linspace(0, 1, 10):
         opt.add({"x": x, "day": "low"}, x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -88,12 +89,10 @@ class Configurations(EncodedSpace):
         >>> Configurations.from_table({"x": [0.1, 0.2, 0.1], "y": [1, 2, 1]})
         Configurations(2 of x, y)
         """
-        wrong = f"`columns` must map names to columns, but got {columns!r}."
-        if not hasattr(columns, "keys"):  # a data frame is no Mapping
-            raise ValueError(wrong)
-        table = {name: columns[name] for name in columns.keys()}  # noqa: SIM118
-        if any(isinstance(c, str | Mapping) or not hasattr(c, "__len__") for c in table.values()):
-            raise ValueError(wrong)
+        # A data frame is no Mapping, but dict() takes it, as everything with keys.
+        if not hasattr(columns, "keys") or not all(map(_is_column, dict(columns).values())):
+            raise ValueError(f"`columns` must map names to columns, but got {columns!r}.")
+        table = dict(columns)
         lengths = {name: len(column) for name, column in table.items()}
         if len(set(lengths.values())) != 1 or 0 in lengths.values():
             raise ValueError(
@@ -147,12 +146,10 @@ class Configurations(EncodedSpace):
     def _closest(self, key: tuple[Any, ...]) -> int | None:
         """Return the nearest row whose numbers are those of `key` up to rounding, if any."""
         try:
-            told = [
-                float(part) for part, numeric in zip(key, self._numeric, strict=True) if numeric
-            ]
+            numbers = np.array([float(part) for part in itertools.compress(key, self._numeric)])
         except (TypeError, OverflowError):  # no number, or an integer beyond all floats
             return None
-        gaps = np.abs(0.5 * self._numbers - 0.5 * np.array(told))  # halves do not overflow
+        gaps = np.abs(0.5 * self._numbers - 0.5 * numbers)  # halves do not overflow
         near = np.flatnonzero((gaps <= 0.5 * _TOLERANCE * np.abs(self._numbers)).all(axis=1))
         keys = list(self._index)
         for index in near[np.argsort(gaps[near].sum(axis=1), kind="stable")]:
@@ -199,17 +196,15 @@ class _Rows(Grid):
         """Return up to 32 other rows, the nearest in the model first, of equals the earlier."""
         index = int(self.index(np.array([u]))[0])
         squares = np.square(self._scaled - self._scaled[index]).sum(axis=1)
-        squares += np.sum(
-            [codes != codes[index] for codes in self._codes], axis=0
-        )  # corners lie 1 apart
+        squares += np.sum([c != c[index] for c in self._codes], axis=0)  # corners lie 1 apart
         squares[index] = np.inf
-        wanted = min(_NEIGHBORS, self.count - 1)
-        if wanted == 0:
-            return np.empty(0)
-        # Everything as near as the last one wanted, then sorted stably: ties keep their order.
-        near = np.flatnonzero(squares <= np.partition(squares, wanted - 1)[wanted - 1])
-        return self.position(near[np.argsort(squares[near], kind="stable")][:wanted])
+        nearest = np.argsort(squares, kind="stable")
+        return self.position(nearest[: min(_NEIGHBORS, self.count - 1)])
 
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
+
+
+def _is_column(values: Any) -> bool:
+    return hasattr(values, "__len__") and not isinstance(values, str | Mapping)
