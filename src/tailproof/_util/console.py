@@ -58,15 +58,20 @@ def printable(text: str) -> str:
 def rich_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> Table:
-    """Return a rich table without lines; the columns in `right` are aligned to the right."""
+    """Return a rich table without lines; the columns in `right` are aligned to the right.
+
+    On a terminal that is too narrow the last column is cut.
+    """
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=None)
     for i, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if i in right else "left", no_wrap=True)
+        # Only columns that may wrap are made narrower; the cells themselves do not wrap.
+        fixed = i < len(header) - 1
+        table.add_column(Text(name), justify="right" if i in right else "left", no_wrap=fixed)
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell), no_wrap=True, overflow="ellipsis") for cell in row))
     return table
 
 
