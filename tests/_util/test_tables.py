@@ -35,14 +35,14 @@ def read(path, numbers, text=(), *, header_optional=False, **options):
 def test_the_usual_forms_are_understood(tmp_path, text):
     columns = read(write(tmp_path / "t.csv", text), ["a"], ["b"])
     assert columns.rows == 2
-    assert columns.numbers("a").tolist() == [1.0, 2.0]
+    assert columns["a"].tolist() == [1.0, 2.0]
     assert columns.text("b") == ["x", "y"]
 
 
 def test_a_compressed_file_is_read(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a\n1\n2\n"))
-    assert read(path, ["a"]).numbers("a").tolist() == [1.0, 2.0]
+    assert read(path, ["a"])["a"].tolist() == [1.0, 2.0]
     path.write_bytes(gzip.compress(b"a\n1\n2\n" * 1_000)[:40])
     with pytest.raises(DataFileError, match=r"t.csv.gz: expected a table, but found: "):
         read(path, ["a"])
@@ -51,15 +51,15 @@ def test_a_compressed_file_is_read(tmp_path):
 def test_text_columns_are_kept_as_codes_in_the_order_of_first_rows(tmp_path):
     columns = read(write(tmp_path / "t.csv", "a,b\n1,z\n2,y\n3,z\n"), ["a"], ["b"])
     assert columns.labels["b"] == {"z": 0, "y": 1}
-    assert columns.codes("b").tolist() == [0, 1, 0]
+    assert columns["b"].tolist() == [0, 1, 0]
 
 
 def test_a_first_line_of_numbers_is_a_row_where_the_header_is_optional(tmp_path):
     path = write(tmp_path / "t.csv", "1,2\n3,4\n")
     named = read(path, ["1", "2"])
-    assert named.numbers("2").tolist() == [4.0]
+    assert named["2"].tolist() == [4.0]
     columns = read(path, ["column 1", "column 2"], header_optional=True)
-    assert columns.numbers("column 2").tolist() == [2.0, 4.0]
+    assert columns["column 2"].tolist() == [2.0, 4.0]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
@@ -70,7 +70,7 @@ def test_chunks_join_without_a_seam(tmp_path, monkeypatch, size):
     rows = "".join(f"{float(v)!r},{k}\n" for v, k in zip(values, labels, strict=True))
     told = []
     columns = read(write(tmp_path / "t.csv", "a,b\n" + rows), ["a"], ["b"], progress=told.append)
-    assert columns.numbers("a").tolist() == values.tolist()
+    assert columns["a"].tolist() == values.tolist()
     assert columns.text("b") == labels.tolist()
     assert told == [*range(size, 50, size), 50]
 
@@ -81,13 +81,13 @@ def test_blank_lines_between_the_rows_of_one_column_are_empty_cells(tmp_path, mo
     path = write(tmp_path / "t.csv", "a\n1\n\n\n2\n\n\n")
     with pytest.raises(DataFileError, match=r"but found '', not a number, in line 3, column 'a'"):
         read(path, ["a"])
-    values = read(path, ["a"], allow_missing=True).numbers("a")
+    values = read(path, ["a"], allow_missing=True)["a"]
     np.testing.assert_array_equal(values, [1.0, np.nan, np.nan, 2.0])
 
 
 def test_missing_cells_become_nan_where_they_are_allowed(tmp_path):
     path = write(tmp_path / "t.csv", "a,b\n1,2\nNA,3\n,4\n nan ,5\n")
-    values = read(path, ["a"], allow_missing=True).numbers("a")
+    values = read(path, ["a"], allow_missing=True)["a"]
     np.testing.assert_array_equal(values, [1.0, np.nan, np.nan, np.nan])
 
 

@@ -9,8 +9,8 @@ from scipy import integrate, special, stats
 
 from tailproof.environments import (
     AlphaStable,
-    CentredLogNormal,
-    CentredPareto,
+    CenteredLogNormal,
+    CenteredPareto,
     Contamination,
     Gaussian,
     PayoffLaw,
@@ -29,11 +29,11 @@ def symmetric_pareto_cdf(x, shape, scale):
     return np.where(x <= -scale, tail, np.where(x >= scale, 1.0 - tail, 0.5))
 
 
-def centred_pareto_cdf(x, shape, scale):
+def centered_pareto_cdf(x, shape, scale):
     return stats.pareto(shape, loc=-scale * shape / (shape - 1.0), scale=scale).cdf(x)
 
 
-def centred_log_normal_cdf(x, sigma, scale):
+def centered_log_normal_cdf(x, sigma, scale):
     return stats.lognorm(sigma, loc=-scale * math.exp(sigma**2 / 2.0), scale=scale).cdf(x)
 
 
@@ -42,8 +42,8 @@ CDF_CASES = [
     (StudentT(1.5), lambda x: stats.t(1.5).cdf(x)),
     (Gaussian(0.5), lambda x: stats.norm(scale=0.5).cdf(x)),
     (SymmetricPareto(1.3, 2.0), lambda x: symmetric_pareto_cdf(x, 1.3, 2.0)),
-    (CentredPareto(2.2, 0.5), lambda x: centred_pareto_cdf(x, 2.2, 0.5)),
-    (CentredLogNormal(1.2, 3.0), lambda x: centred_log_normal_cdf(x, 1.2, 3.0)),
+    (CenteredPareto(2.2, 0.5), lambda x: centered_pareto_cdf(x, 2.2, 0.5)),
+    (CenteredLogNormal(1.2, 3.0), lambda x: centered_log_normal_cdf(x, 1.2, 3.0)),
     (AlphaStable(2.0, 0.5, 1.5), lambda x: stats.norm(scale=1.5 * math.sqrt(2.0)).cdf(x)),
 ]
 
@@ -70,12 +70,12 @@ DENSITIES = [
         (-0.6, 0.6),
     ),
     (
-        CentredPareto(2.4, 0.5),
+        CenteredPareto(2.4, 0.5),
         lambda x: pareto_density(x + 0.5 * 2.4 / 1.4, 2.4, 0.5),
         (0.5 - 0.5 * 2.4 / 1.4,),
     ),
     (
-        CentredLogNormal(0.9, 0.5),
+        CenteredLogNormal(0.9, 0.5),
         stats.lognorm(0.9, loc=-0.5 * math.exp(0.405), scale=0.5).pdf,
         (-0.5 * math.exp(0.405),),
     ),
@@ -115,8 +115,8 @@ def test_moment_bound_holds_and_is_exact_at_zero(law, density, breaks, alpha):
         (StudentT(4.0, 2.0), 8.0),
         (Gaussian(1.5), 2.25),
         (SymmetricPareto(3.0, 2.0), 12.0),
-        (CentredPareto(3.0), 0.75),
-        (CentredLogNormal(0.5, 2.0), 4.0 * math.exp(0.25) * math.expm1(0.25)),
+        (CenteredPareto(3.0), 0.75),
+        (CenteredLogNormal(0.5, 2.0), 4.0 * math.exp(0.25) * math.expm1(0.25)),
         (AlphaStable(2.0, 0.0, 1.5), 4.5),
         (Contamination(Gaussian(1.0), 0.05, 10.0), 0.95 + 5.0),
     ],
@@ -132,8 +132,8 @@ def test_second_moment_is_exact(law, variance):
         StudentT(9.0),
         Gaussian(2.0),
         SymmetricPareto(9.0),
-        CentredPareto(9.0),
-        CentredLogNormal(0.4),
+        CenteredPareto(9.0),
+        CenteredLogNormal(0.4),
         AlphaStable(2.0),
         Contamination(StudentT(9.0), 0.1, 10.0),
     ],
@@ -193,7 +193,7 @@ def test_stable_draws_have_the_stated_characteristic_function(law):
         (StudentT(2.0), 1.0),
         (StudentT(1.5), 0.5),
         (SymmetricPareto(2.0), 1.0),
-        (CentredPareto(1.5), 0.9),
+        (CenteredPareto(1.5), 0.9),
         (AlphaStable(1.5), 0.5),
         (Contamination(StudentT(2.0), 0.1, 5.0), 1.0),
     ],
@@ -221,7 +221,7 @@ def test_gaussian_moment_stays_exact_far_from_zero():
 @pytest.mark.parametrize("alpha", [0.01, 0.5, 0.99])
 def test_log_normal_moments_by_quadrature_interpolate_the_closed_forms(sigma, alpha):
     """ln E|eta|^p is convex in p, and E|eta|, E|eta|^2 are known in closed form."""
-    law = CentredLogNormal(sigma)
+    law = CenteredLogNormal(sigma)
     first = 2.0 * math.exp(sigma**2 / 2.0) * math.erf(sigma / math.sqrt(8.0))
     second = float(law.moment_bound(1.0, 0.0))
     got = float(law.moment_bound(alpha, 0.0))
@@ -278,7 +278,7 @@ def test_sampling_is_reproducible_and_leaves_its_input_alone(case):
         (lambda: StudentT(1.0), "`df > 1` must hold"),
         (lambda: StudentT(3.0, 0.0), "`scale > 0` must hold"),
         (lambda: SymmetricPareto(0.9), "`shape > 1` must hold"),
-        (lambda: CentredPareto(1.0), "`shape > 1` must hold"),
+        (lambda: CenteredPareto(1.0), "`shape > 1` must hold"),
         (lambda: AlphaStable(1.0), "`1 < alpha <= 2` must hold, but got alpha=1.0"),
         (lambda: AlphaStable(1.5, 1.1), "`-1 <= beta <= 1` must hold"),
         (lambda: Contamination(Gaussian(), 1.0, 5.0), "`0 < share < 1` must hold"),

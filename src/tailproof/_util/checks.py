@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 
 # Sums of a million payoffs of this size, times features of size 1e20, are still finite.
 LARGEST_PAYOFF = 1e280
+
+
+def fields(instance: Any, **field_checks: Callable[[str, Any], Any]) -> None:
+    """Replace fields of a frozen dataclass by what their checks, called as f(name, value), return.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> noise = SimpleNamespace(scale=2)
+    >>> fields(noise, scale=positive)
+    >>> noise.scale
+    2.0
+    """
+    for name, check in field_checks.items():
+        object.__setattr__(instance, name, check(name, getattr(instance, name)))
 
 
 def number(name: str, value: Any) -> float:

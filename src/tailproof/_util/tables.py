@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import gzip
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, dropwhile, islice
 from pathlib import Path
-from typing import NoReturn, TextIO, cast
+from typing import Any, NoReturn, TextIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,46 +25,35 @@ class DataFileError(ValueError):
 
 
 class Columns:
-    """Columns of a file, collected chunk by chunk.
+    """Columns of a file, collected chunk by chunk: `columns[name]` is an array of shape (rows,).
 
-    Attributes
-    ----------
-    rows
-        Number of rows.
-    labels
-        For each text column its distinct cells with their codes, in the order of their first rows.
+    A text column is kept as integer codes; `labels[name]` maps its distinct cells, in the order of
+    their first rows, to the codes.
     """
 
     def __init__(self) -> None:
         self.rows = 0
         self.labels: dict[str, dict[str, int]] = {}
-        self._numbers: dict[str, list[Array]] = {}
-        self._codes: dict[str, list[NDArray[np.int64]]] = {}
+        self._chunks: dict[str, list[NDArray[Any]]] = {}
 
-    def add_numbers(self, name: str, values: Array) -> None:
-        """Append a chunk (n,) to a column of numbers."""
-        self._numbers.setdefault(name, []).append(values)
+    def add(self, name: str, chunk: NDArray[Any]) -> None:
+        """Append a chunk (n,) to a column."""
+        self._chunks.setdefault(name, []).append(chunk)
 
     def add_text(self, name: str, cells: Sequence[str]) -> None:
-        """Append a chunk of n cells to a text column, kept as codes of the distinct cells."""
+        """Append a chunk of n cells to a text column."""
         labels = self.labels.setdefault(name, {})
         codes = (labels.setdefault(cell, len(labels)) for cell in cells)
-        self._codes.setdefault(name, []).append(np.fromiter(codes, np.int64, len(cells)))
+        self.add(name, np.fromiter(codes, np.int64, len(cells)))
 
-    def numbers(self, name: str) -> Array:
-        """Return a column of numbers, (rows,)."""
-        self._numbers[name] = [np.concatenate(self._numbers[name])]  # the chunks are freed
-        return self._numbers[name][0]
-
-    def codes(self, name: str) -> NDArray[np.int64]:
-        """Return the code of each row in a text column, (rows,)."""
-        self._codes[name] = [np.concatenate(self._codes[name])]
-        return self._codes[name][0]
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        self._chunks[name] = [np.concatenate(self._chunks[name])]  # frees the chunks
+        return self._chunks[name][0]
 
     def text(self, name: str) -> list[str]:
         """Return the cells of a text column, without the spaces around them."""
         cells = [cell.strip() for cell in self.labels[name]]
-        return [cells[code] for code in self.codes(name)]
+        return [cells[code] for code in self[name]]
 
 
 class CsvTable:
@@ -73,14 +61,7 @@ class CsvTable:
 
     Blank lines are skipped. In a file of one column, a blank line between rows is an empty cell.
 
-    Attributes
-    ----------
-    path
-        The file.
-    header
-        Names of the columns, without spaces around them.
-    first
-        The first row, None if there is none.
+    `header` has the names of the columns, `first` is the first row or None.
     """
 
     def __init__(
@@ -145,7 +126,7 @@ class CsvTable:
         for rows in self._chunks(columns):
             for name in numbers:
                 values = self._numbers(rows, places[name], columns.rows, allow_missing)
-                columns.add_numbers(name, values)
+                columns.add(name, values)
             for name in text:
                 columns.add_text(name, [row[places[name]] for row in rows])
             columns.rows += len(rows)
@@ -179,19 +160,18 @@ class CsvTable:
         try:
             values = np.fromiter((float(row[place]) for row in rows), np.float64, len(rows))
         except ValueError:  # a cell that is missing or not a number
-            cells = (row[place].strip() for row in rows)
-            values = np.empty(len(rows))
-            for i, cell in enumerate(cells):
-                missing = allow_missing and cell.lower() in MISSING
-                if not missing and not is_number(cell):
-                    finding = f"{rows[i][place]!r}, not a number,"
-                    self.fail_at(before + i, finding, self.header[place])
-                values[i] = math.nan if missing else float(cell)
+            values = np.full(len(rows), np.nan)
+            for i, row in enumerate(rows):
+                cell = row[place]
+                if is_number(cell):
+                    values[i] = float(cell)
+                elif not (allow_missing and cell.strip().lower() in MISSING):
+                    self.fail_at(before + i, f"{cell!r}, not a number,", self.header[place])
         wrong = np.isinf(values) if allow_missing else ~np.isfinite(values)
         if wrong.any():
             i = int(wrong.argmax())
-            finding = f"{rows[i][place]!r}, not a finite number,"
-            self.fail_at(before + i, finding, self.header[place])
+            cell = rows[i][place]
+            self.fail_at(before + i, f"{cell!r}, not a finite number,", self.header[place])
         return values
 
 
@@ -219,15 +199,10 @@ def open_csv(path: Path, expects: str, *, header_optional: bool = False) -> Iter
     path
         The file.
     expects
-        What the file should hold; errors read "PATH: expected `expects`, but found ...".
+        What the file should hold: a DataFileError says "PATH: expected `expects`, but found ...".
     header_optional
         Whether a first line of numbers only is a row instead of the header; the columns are then
         named column 1, column 2, ...
-
-    Raises
-    ------
-    DataFileError
-        If the file cannot be opened, is no UTF-8 text or does not have the expected form.
 
     Examples
     --------
@@ -237,21 +212,19 @@ def open_csv(path: Path, expects: str, *, header_optional: bool = False) -> Iter
     ...     _ = path.write_text("arm,payoff\nx,1\ny,2\nx,3\n")
     ...     with open_csv(path, "columns 'arm' and 'payoff'") as table:
     ...         columns = table.read(["payoff"], ["arm"])
-    >>> columns.numbers("payoff"), list(columns.labels["arm"]), columns.codes("arm")
-    (array([1., 2., 3.]), ['x', 'y'], array([0, 1, 0]))
+    >>> columns["payoff"], columns["arm"], columns.labels["arm"]
+    (array([1., 2., 3.]), array([0, 1, 0]), {'x': 0, 'y': 1})
     """
     opener = gzip.open if path.suffix == ".gz" else open
+    wrong = f"{path}: expected {expects}, but found"
     try:
         stream = cast("TextIO", opener(path, "rt", encoding="utf-8-sig", newline=""))
     except OSError as error:
-        raise DataFileError(
-            f"{path}: expected {expects}, but found no readable file ({error.strerror})."
-        ) from error
+        raise DataFileError(f"{wrong} no readable file ({error.strerror}).") from error
     with stream:
         try:
             yield CsvTable(stream, path, expects, header_optional=header_optional)
         except UnicodeDecodeError as error:
-            finding = "bytes that are not UTF-8 text"
-            raise DataFileError(f"{path}: expected {expects}, but found {finding}.") from error
+            raise DataFileError(f"{wrong} bytes that are not UTF-8 text.") from error
         except (csv.Error, EOFError, gzip.BadGzipFile) as error:
-            raise DataFileError(f"{path}: expected {expects}, but found: {error}.") from error
+            raise DataFileError(f"{wrong}: {error}.") from error

@@ -1,6 +1,6 @@
 """Environments: laws of payoffs, random functions, the lower bound's instance, data sets.
 
-They know nothing of policies: an environment has means and draws payoffs, no more.
+An environment has means and draws payoffs; it does not depend on the policies.
 """
 
 from tailproof._util.tables import DataFileError
@@ -18,8 +18,8 @@ from tailproof.environments.functions import RKHSFunction, ShiftedFunction, samp
 from tailproof.environments.hard_instance import HardInstance
 from tailproof.environments.noise import (
     AlphaStable,
-    CentredLogNormal,
-    CentredPareto,
+    CenteredLogNormal,
+    CenteredPareto,
     Contamination,
     Gaussian,
     Spike,
@@ -32,8 +32,8 @@ from tailproof.environments.stand_in import load_stand_in_stocks
 __all__ = [
     "AlphaStable",
     "ArmEnvironment",
-    "CentredLogNormal",
-    "CentredPareto",
+    "CenteredLogNormal",
+    "CenteredPareto",
     "Contamination",
     "DataArms",
     "DataFileError",

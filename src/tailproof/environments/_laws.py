@@ -1,4 +1,4 @@
-"""What every payoff law shares: its protocol, its input checks, the bound for shifted noise."""
+"""The protocol of payoff laws, their input checks, and the moment bound for shifted noise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def moment_order(alpha: float) -> float:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return `rng` if it is a numpy Generator; a bare seed would repeat itself at every call."""
+    """Return `rng` if it is a numpy Generator; a seed would give the same draws at every call."""
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"`rng` must be a numpy.random.Generator, but got rng={rng!r}.")
     return rng

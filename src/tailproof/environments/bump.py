@@ -98,8 +98,7 @@ def half_height_radius(dim: int) -> float:
     """Return the smallest zeta with h(x) < h(0) / 2 whenever |x|_inf > zeta.
 
     h depends on |x|_2 alone and |x|_2 >= |x|_inf, with equality on the axes, so this is the
-    largest distance at which h reaches h(0) / 2. From there on h stays below: the side lobes of
-    so smooth a bump stay under a tenth of h(0).
+    largest distance at which h reaches h(0) / 2; beyond it the side lobes are below h(0) / 10.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def half_height_radius(dim: int) -> float:
     def excess(r: float) -> float:
         return float(bump_transform(dim, np.array([r]))[0]) - peak(dim) / 2.0
 
-    far = 0.5
-    while excess(far) >= 0.0:
-        far *= 1.25
-    return float(brentq(excess, 0.0, far, xtol=1e-14))
+    outside = 0.5
+    while excess(outside) >= 0.0:
+        outside *= 1.25
+    return float(brentq(excess, 0.0, outside, xtol=1e-14))

@@ -76,20 +76,19 @@ class DataArms:
             raise ValueError(
                 f"`labels` must be one an arm, but got {len(self.labels)} for {n} arms."
             )
-        gram = None if self.gram is None else checks.finite_array("gram", self.gram, ndim=2)
-        places = self.coordinates
-        places = None if places is None else checks.finite_array("coordinates", places, ndim=2)
+        gram, points = (
+            None if matrix is None else checks.finite_array(name, matrix, ndim=2)
+            for name, matrix in (("gram", self.gram), ("coordinates", self.coordinates))
+        )
         if gram is not None and gram.shape != (n, n):
             raise ValueError(f"`gram` must have shape {(n, n)}, but got {gram.shape}.")
-        if places is not None and len(places) != n:
-            raise ValueError(f"`coordinates` must have {n} rows, but got shape {places.shape}.")
-        for array in (values, counts, gram, places):
+        if points is not None and len(points) != n:
+            raise ValueError(f"`coordinates` must have {n} rows, but got shape {points.shape}.")
+        arrays = {"values": values, "counts": counts, "gram": gram, "coordinates": points}
+        for name, array in arrays.items():
             if array is not None:
                 array.flags.writeable = False
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "gram", gram)
-        object.__setattr__(self, "coordinates", places)
+            object.__setattr__(self, name, array)
 
     @cached_property
     def _starts(self) -> NDArray[np.intp]:
@@ -166,7 +165,7 @@ def open_table(path: Path, expects: str) -> Iterator[CsvTable]:
 
 def _matrix(columns: Columns, names: Sequence[str]) -> Array:
     """Return columns of numbers as a (rows, len(names)) array."""
-    return np.array([columns.numbers(name) for name in names]).T
+    return np.array([columns[name] for name in names]).T
 
 
 def _gram(table: CsvTable, names: Sequence[str], values: Array) -> Array:
@@ -182,8 +181,8 @@ def _gram(table: CsvTable, names: Sequence[str], values: Array) -> Array:
 
 def unit_cube(points: Array) -> Array:
     """Map each column of `points` (n, d) to [0, 1] by its own minimum and maximum."""
-    low, width = points.min(axis=0), np.ptp(points, axis=0)
-    return (points - low) / np.where(width > 0.0, width, 1.0)
+    extent = np.ptp(points, axis=0)
+    return (points - points.min(axis=0)) / np.where(extent > 0.0, extent, 1.0)
 
 
 def price_arms(table: CsvTable, name: str, date_column: str) -> DataArms:
@@ -349,7 +348,7 @@ def load_claims(
     expects = f"the columns {', '.join(map(repr, wanted))}"
     with open_table(Path(directory) / "claims.csv", expects) as table:
         columns = table.read(("average", *places), () if by in places else (by,))
-        average = columns.numbers("average")
+        average = columns["average"]
         if average.min() < 0.0:
             row = int(average.argmin())
             table.fail_at(row, f"{average[row]:g}", "average")

@@ -66,7 +66,7 @@ class RKHSFunction:
         coefficients.flags.writeable = False
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "coefficients", coefficients)
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        checks.fields(self, scale=checks.positive)
 
     def __call__(self, points: ArrayLike) -> Array:
         """Return f at `points` (n, d), shape (n,)."""
@@ -88,7 +88,7 @@ class RKHSFunction:
 
 @dataclass(frozen=True)
 class ShiftedFunction:
-    """An RKHS function plus a constant; it has no `norm`, because it claims none.
+    """An RKHS function plus a constant, without a `norm`.
 
     A constant is no element of the squared-exponential kernel's RKHS, so there the sum has no
     norm at all; for kernels whose RKHS holds constants the norm is not that of the base.
@@ -105,7 +105,7 @@ class ShiftedFunction:
     shift: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", checks.number("shift", self.shift))
+        checks.fields(self, shift=checks.number)
 
     def __call__(self, points: ArrayLike) -> Array:
         """Return f at `points` (n, d), shape (n,)."""
@@ -199,11 +199,8 @@ def sample_rkhs_function(
     checks.choice("normalize", normalize, ("none", "max_abs", "unit_range"))
     rng, terms = generator(rng), checks.integer("terms", terms, low=1)
     low, high = _coefficient_range(coefficients)
-    points = (
-        x[rng.integers(len(x), size=terms)]
-        if support == "arms"
-        else rng.random((terms, x.shape[1]))
-    )
+    on_arms = support == "arms"
+    points = x[rng.integers(len(x), size=terms)] if on_arms else rng.random((terms, x.shape[1]))
     weights = rng.uniform(low, high, terms)
     raw = RKHSFunction(kernel, points, weights)
     if normalize == "none":

@@ -1,14 +1,14 @@
-"""The lower bound's hard instance (Theorem 2, Appendix C): M look-alike functions on [0, 1]^d.
+"""The lower bound's hard instance (Theorem 2, Appendix C): M shifted copies of a bump on [0, 1]^d.
 
-One bump g of height 2 gap is shifted to M cells of a grid; payoffs are rare jumps, so that no
-policy can tell quickly which f_j it faces. Symbols: `gap` is the paper's Delta, `norm_bound` B,
-`v` the bound on E|y|^(1+alpha), `width` w, `horizon` T, and::
+One bump g of height 2 gap is shifted to M cells of a grid; payoffs are rare jumps, so that many
+rounds are needed to find out which f_j is played. Symbols: `gap` is the paper's Delta,
+`norm_bound` B, `v` the bound on E|y|^(1+alpha), `width` w, `horizon` T, and::
 
     g(x) = (2 gap / h(0)) h(x zeta / w)                          h: `bump.bump_transform`
     SE      w = zeta pi l / sqrt(ln(B (2 pi l^2)^(d/4) h(0) / (2 gap)))
     Matern  w = zeta (2 gap (8 pi^2)^((nu + d/2)/2) / (B c^(-1/2) h(0)))^(1/nu)
 
-Read with care:
+Differences from the appendix as printed:
 
 - The Matern formula prints tau for zeta and leaves c open. With S(u) = a (2 nu / l^2 +
   4 pi^2 |u|^2)^-(nu + d/2) the kernel's spectral density, |g| <= B follows for c = 1 / a.
@@ -40,7 +40,7 @@ from tailproof.kernels import Matern, SquaredExponential
 
 StationaryKernel = SquaredExponential | Matern
 
-# Twice the smallest zeta makes neighbors' gap-optimal sets touch; a hair more parts them.
+# Twice the smallest zeta makes neighbors' gap-optimal sets touch; slightly more separates them.
 SEPARATION = 2.001
 
 
@@ -114,7 +114,7 @@ def _norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, width: fl
 
 @dataclass(frozen=True)
 class HardInstance:
-    """M functions f_j on [0, 1]^d with norm at most B, and the two-point payoffs that hide them.
+    """M functions f_j on [0, 1]^d with norm at most B, and their two-point payoffs.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class HardInstance:
     def __post_init__(self) -> None:
         _scalar_lengthscale(self.kernel)
         object.__setattr__(self, "dim", checks.integer("dim", self.dim, low=1))
-        object.__setattr__(self, "norm_bound", checks.positive("norm_bound", self.norm_bound))
+        checks.fields(self, norm_bound=checks.positive)
         law = TwoPoint(self.alpha, self.v, self.gap)
         for name in ("alpha", "v", "gap"):
             object.__setattr__(self, name, getattr(law, name))
@@ -293,26 +293,26 @@ class HardInstance:
         return x
 
     def _center(self, j: int) -> Array:
-        number = checks.integer("j", j, low=0)
-        if number >= self.count:
-            raise ValueError(f"`0 <= j < {self.count}` must hold, but got j={j!r}.")
-        cell = np.unravel_index(number, (self.side,) * self.dim)
+        cell = np.unravel_index(checks.index("j", j, self.count), (self.side,) * self.dim)
         return (np.array(cell, dtype=np.float64) + 0.5) / self.side
 
 
-def _largest_allowed(allowed: Callable[[float], bool], high: float) -> float:
-    """Bisect for the largest gap below `high` at which `allowed`, true below it, still holds."""
-    low = high
-    while not allowed(low):
-        low /= 2.0
-        if low < high * 1e-200:
+def _largest_allowed(allowed: Callable[[float], bool], upper: float) -> float:
+    """Bisect for the largest gap up to `upper` at which `allowed`, true below it, still holds."""
+    lower = upper
+    while not allowed(lower):
+        lower /= 2.0
+        if lower < upper * 1e-200:
             raise ValueError(
-                "`horizon`, `norm_bound` and `v` must leave room for a gap, but none fits."
+                "`horizon`, `norm_bound` and `v` must allow a positive gap, but none fits."
             )
-    if low == high:
-        return high
-    log_low, log_high = math.log(low), math.log(2.0 * low)
+    if lower == upper:
+        return upper
+    log_lower, log_upper = math.log(lower), math.log(2.0 * lower)
     for _ in range(80):
-        middle = (log_low + log_high) / 2.0
-        log_low, log_high = (middle, log_high) if allowed(math.exp(middle)) else (log_low, middle)
-    return math.exp(log_low)
+        middle = (log_lower + log_upper) / 2.0
+        if allowed(math.exp(middle)):
+            log_lower = middle
+        else:
+            log_upper = middle
+    return math.exp(log_lower)

@@ -7,12 +7,13 @@ Each law is a frozen description with two methods. `f_values` is (n,)::
 
 The moment is the raw one of section 2, which grows with |f|. Unless a class says otherwise the
 bound is exact at alpha = 1 and at f = 0, and an inequality in between
-(`_laws.shifted_moment_bound`); where the moment is infinite a ValueError says so.
+(`_laws.shifted_moment_bound`). Where the moment is infinite a ValueError is raised.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,8 +38,32 @@ from tailproof.environments._laws import (
 )
 
 
+class _AdditiveNoise(ABC):
+    """Noise whose law does not depend on f, given by its draws and its absolute moments."""
+
+    _symmetric: bool = False
+
+    @abstractmethod
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw `size` values of eta."""
+
+    @abstractmethod
+    def _moment(self, p: float) -> float:
+        """Return E|eta|^p, 1 < p <= 2, or raise a ValueError if it is infinite."""
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        f = mean_values(f_values)
+        return f + self._draw(f.size, generator(rng))
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0."""
+        p = moment_order(alpha)
+        return shifted_moment_bound(p, shifts(f), self._moment(p), symmetric=self._symmetric)
+
+
 @dataclass(frozen=True)
-class StudentT:
+class StudentT(_AdditiveNoise):
     """Student's t noise, `scale` times a t with `df` degrees of freedom (the paper: df = 3).
 
     E|eta|^p = scale^p df^(p/2) G((p+1)/2) G((df-p)/2) / (sqrt(pi) G(df/2)), G the gamma
@@ -59,31 +84,25 @@ class StudentT:
 
     df: float
     scale: float = 1.0
+    _symmetric = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "df", above_one("df", self.df))
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        checks.fields(self, df=above_one, scale=checks.positive)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        return f + self.scale * generator(rng).standard_t(self.df, f.size)
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        return self.scale * rng.standard_t(self.df, size)
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < df."""
-        p = moment_order(alpha)
+    def _moment(self, p: float) -> float:
         require_moment(p, "df", self.df)
         if p == 2.0:
-            moment = self.scale**2 * self.df / (self.df - 2.0)
-        else:
-            log = gammaln((p + 1.0) / 2.0) + gammaln((self.df - p) / 2.0) - gammaln(self.df / 2.0)
-            moment = (self.scale * math.sqrt(self.df)) ** p * math.exp(log) / math.sqrt(math.pi)
-        return shifted_moment_bound(p, shifts(f), moment, symmetric=True)
+            return self.scale**2 * self.df / (self.df - 2.0)
+        log = gammaln((p + 1.0) / 2.0) + gammaln((self.df - p) / 2.0) - gammaln(self.df / 2.0)
+        return (self.scale * math.sqrt(self.df)) ** p * math.exp(log) / math.sqrt(math.pi)
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Normal noise with standard deviation `scale`: the light-tailed comparison.
+class Gaussian(_AdditiveNoise):
+    """Normal noise with standard deviation `scale`, light-tailed.
 
     Examples
     --------
@@ -94,24 +113,25 @@ class Gaussian:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        checks.fields(self, scale=checks.positive)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        return f + self.scale * generator(rng).standard_normal(f.size)
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        return self.scale * rng.standard_normal(size)
+
+    def _moment(self, p: float) -> float:
+        moment = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
+        return float(moment)
 
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Return E|y|^(1+alpha), exact for every f (a confluent hypergeometric function)."""
         p = moment_order(alpha)
-        centered = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
         ratio = shifts(f) / self.scale
-        exact: Array = np.asarray(centered * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio))
-        return exact
+        exact = self._moment(p) * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio)
+        return np.asarray(exact)
 
 
 @dataclass(frozen=True)
-class SymmetricPareto:
+class SymmetricPareto(_AdditiveNoise):
     """Pareto noise with a fair random sign: P(|eta| > x) = (scale / x)^shape for x >= scale.
 
     E|eta|^p = shape scale^p / (shape - p), finite for p < shape.
@@ -124,37 +144,32 @@ class SymmetricPareto:
 
     shape: float
     scale: float = 1.0
+    _symmetric = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", above_one("shape", self.shape))
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        checks.fields(self, shape=above_one, scale=checks.positive)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f, rng = mean_values(f_values), generator(rng)
-        sizes = self.scale * (1.0 + rng.pareto(self.shape, f.size))
-        return f + np.where(rng.random(f.size) < 0.5, sizes, -sizes)
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        sizes = self.scale * (1.0 + rng.pareto(self.shape, size))
+        return np.where(rng.random(size) < 0.5, sizes, -sizes)
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < shape."""
-        p = moment_order(alpha)
+    def _moment(self, p: float) -> float:
         require_moment(p, "shape", self.shape)
-        moment = self.shape * self.scale**p / (self.shape - p)
-        return shifted_moment_bound(p, shifts(f), moment, symmetric=True)
+        return self.shape * self.scale**p / (self.shape - p)
 
 
 @dataclass(frozen=True)
-class CentredPareto:
+class CenteredPareto(_AdditiveNoise):
     """One-sided Pareto noise minus its mean m = scale shape / (shape - 1).
 
     The law of the size has P(X > x) = (scale / x)^shape for x >= scale, and eta = X - m. With
-    a = shape and B the beta function,
+    a = shape and B the beta function, for p < shape,
     E|eta|^p = a m^p (1 - 1/a)^a [B(p+1, a-p) + a^-(p+1) / (p+1) 2F1(a+1, p+1; p+2; 1/a)]:
     the first term from X above m, the second from X below it.
 
     Examples
     --------
-    >>> float(CentredPareto(shape=3.0).moment_bound(1.0, 0.0).round(9))
+    >>> float(CenteredPareto(shape=3.0).moment_bound(1.0, 0.0).round(9))
     0.75
     """
 
@@ -162,32 +177,26 @@ class CentredPareto:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", above_one("shape", self.shape))
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        checks.fields(self, shape=above_one, scale=checks.positive)
 
     @property
     def center(self) -> float:
         """The mean of the uncentered law, subtracted from every draw."""
         return self.scale * self.shape / (self.shape - 1.0)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        sizes = self.scale * (1.0 + generator(rng).pareto(self.shape, f.size))
-        return f + (sizes - self.center)
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        return self.scale * (1.0 + rng.pareto(self.shape, size)) - self.center
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0. Needs 1 + alpha < shape."""
-        p, a = moment_order(alpha), self.shape
+    def _moment(self, p: float) -> float:
+        a = self.shape
         require_moment(p, "shape", a)
         above = beta_function(p + 1.0, a - p)
         below = a ** -(p + 1.0) / (p + 1.0) * hyp2f1(a + 1.0, p + 1.0, p + 2.0, 1.0 / a)
-        moment = a * self.center**p * (1.0 - 1.0 / a) ** a * float(above + below)
-        return shifted_moment_bound(p, shifts(f), moment, symmetric=False)
+        return a * self.center**p * (1.0 - 1.0 / a) ** a * float(above + below)
 
 
 @dataclass(frozen=True)
-class AlphaStable:
+class AlphaStable(_AdditiveNoise):
     """Stable noise with index `alpha` in (1, 2], skewness `beta` in [-1, 1] and mean zero.
 
     Characteristic function exp(-|scale t|^alpha (1 - i beta sign(t) tan(pi alpha / 2))): in this
@@ -207,32 +216,37 @@ class AlphaStable:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        index, skew = checks.number("alpha", self.alpha), checks.number("beta", self.beta)
-        if not 1.0 < index <= 2.0:
+        checks.fields(self, alpha=checks.number, beta=checks.number, scale=checks.positive)
+        if not 1.0 < self.alpha <= 2.0:
             raise ValueError(f"`1 < alpha <= 2` must hold, but got alpha={self.alpha!r}.")
-        if not -1.0 <= skew <= 1.0:
+        if not -1.0 <= self.beta <= 1.0:
             raise ValueError(f"`-1 <= beta <= 1` must hold, but got beta={self.beta!r}.")
-        object.__setattr__(self, "alpha", index)
-        object.__setattr__(self, "beta", skew)
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        object.__setattr__(self, "_symmetric", self.beta == 0.0)  # the only law with a choice
 
     def _skew(self) -> float:
         # At alpha = 2 skewness drops out of the law; the tangent is zero but for rounding.
         return 0.0 if self.alpha == 2.0 else self.beta * math.tan(math.pi * self.alpha / 2.0)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,) by Chambers, Mallows and Stuck."""
-        f, rng = mean_values(f_values), generator(rng)
-        angle = rng.uniform(-math.pi / 2.0, math.pi / 2.0, f.size)
-        wait = rng.standard_exponential(f.size)
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw by the method of Chambers, Mallows and Stuck."""
+        angle = rng.uniform(-math.pi / 2.0, math.pi / 2.0, size)
+        exponential = rng.standard_exponential(size)
         a, h = self.alpha, self._skew()
         turned = a * (angle + math.atan(h) / a)
         # Both cosines are positive but for rounding at the ends of the interval.
         tiny = np.finfo(np.float64).tiny
         cosine = np.maximum(np.cos(angle), tiny)
-        other = np.maximum(np.cos(angle - turned), tiny)
-        draws = np.sin(turned) / cosine ** (1.0 / a) * (wait / other) ** ((a - 1.0) / a)
-        return f + self.scale * (1.0 + h * h) ** (0.5 / a) * draws
+        turned_cosine = np.maximum(np.cos(angle - turned), tiny)
+        power = (exponential / turned_cosine) ** ((a - 1.0) / a)
+        draws = np.sin(turned) / cosine ** (1.0 / a) * power
+        return self.scale * (1.0 + h * h) ** (0.5 / a) * draws
+
+    def _moment(self, p: float) -> float:
+        a, h = self.alpha, self._skew()
+        require_moment(p, "self.alpha", a)
+        head = gamma(1.0 - p / a) / (gamma(1.0 - p) * math.cos(math.pi * p / 2.0))
+        tilt = (1.0 + h * h) ** (p / (2.0 * a)) * math.cos(p / a * math.atan(h))
+        return self.scale**p * float(head) * tilt
 
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Bound E|y|^(1+alpha); exact at f = 0 (everywhere for the Gaussian case).
@@ -240,19 +254,13 @@ class AlphaStable:
         `alpha` is the moment order minus one and must satisfy 1 + alpha < self.alpha, unless
         the law is Gaussian (self.alpha = 2).
         """
-        p, a, h = moment_order(alpha), self.alpha, self._skew()
-        if a == 2.0:
+        if self.alpha == 2.0:
             return Gaussian(self.scale * math.sqrt(2.0)).moment_bound(alpha, f)
-        require_moment(p, "self.alpha", a)
-        head = gamma(1.0 - p / a) / (gamma(1.0 - p) * math.cos(math.pi * p / 2.0))
-        tilt = (1.0 + h * h) ** (p / (2.0 * a)) * math.cos(p / a * math.atan(h))
-        return shifted_moment_bound(
-            p, shifts(f), self.scale**p * float(head) * tilt, symmetric=self.beta == 0.0
-        )
+        return super().moment_bound(alpha, f)
 
 
 @dataclass(frozen=True)
-class CentredLogNormal:
+class CenteredLogNormal(_AdditiveNoise):
     """Log-normal noise minus its mean: eta = scale (exp(sigma Z) - exp(sigma^2 / 2)), Z ~ N(0, 1).
 
     Every moment is finite, yet the tail is heavier than any exponential. E|eta|^p is closed at
@@ -260,7 +268,7 @@ class CentredLogNormal:
 
     Examples
     --------
-    >>> float(CentredLogNormal(sigma=1.0).moment_bound(1.0, 0.0).round(4))
+    >>> float(CenteredLogNormal(sigma=1.0).moment_bound(1.0, 0.0).round(4))
     4.6708
     """
 
@@ -268,29 +276,25 @@ class CentredLogNormal:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale))
+        checks.fields(self, sigma=checks.positive, scale=checks.positive)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        draws = np.exp(self.sigma * generator(rng).standard_normal(f.size))
-        return f + self.scale * (draws - math.exp(self.sigma**2 / 2.0))
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        draws = np.exp(self.sigma * rng.standard_normal(size))
+        return self.scale * (draws - math.exp(self.sigma**2 / 2.0))
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0."""
-        p = moment_order(alpha)
+    def _moment(self, p: float) -> float:
         if p == 2.0:
             moment = math.exp(self.sigma**2) * math.expm1(self.sigma**2)
         else:
             moment = math.exp(p * self.sigma**2 / 2.0) * _relative_moment(p, self.sigma)
-        return shifted_moment_bound(p, shifts(f), self.scale**p * moment, symmetric=False)
+        return self.scale**p * moment
 
 
 def _relative_moment(p: float, sigma: float) -> float:
     """E|exp(sigma Z - sigma^2 / 2) - 1|^p, Z standard normal, by quadrature.
 
-    The integrand has a kink at z = sigma / 2 and lives within some ten units of [0, p sigma].
+    The integrand has a kink at z = sigma / 2 and is negligible more than twelve units outside of
+    [0, p sigma].
     """
 
     def integrand(z: float) -> float:
@@ -329,7 +333,7 @@ class Contamination:
             )
         share = checks.in_unit_interval("share", self.share, closed_above=False)
         object.__setattr__(self, "share", share)
-        object.__setattr__(self, "size", checks.positive("size", self.size))
+        checks.fields(self, size=checks.positive)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -350,7 +354,7 @@ class Contamination:
 class Spike:
     """Noise of +size or -size, equally likely, at one arm and none elsewhere (Figure f: size 10).
 
-    The law depends on the arm and not on the mean alone, so `sample` asks for the arms.
+    The law depends on the arm and not on the mean alone, so `sample` needs the arms.
 
     Parameters
     ----------
@@ -371,7 +375,7 @@ class Spike:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arm", checks.integer("arm", self.arm, low=0))
-        object.__setattr__(self, "size", checks.positive("size", self.size))
+        checks.fields(self, size=checks.positive)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
         """Draw one payoff for each mean in `f_values` (n,), the i-th at arm `arms[i]` (n,)."""

@@ -45,7 +45,7 @@ class ParetoPayoff:
     shape: float = 2.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", above_one("shape", self.shape))
+        checks.fields(self, shape=above_one)
 
     def _scale(self, f: Array) -> Array:
         if f.size and float(f.min()) <= 0.0:
@@ -80,7 +80,7 @@ class MultiplicativeLogNormal:
     sigma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", checks.positive("sigma", self.sigma))
+        checks.fields(self, sigma=checks.positive)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
@@ -127,16 +127,14 @@ class TwoPoint:
 
     def __post_init__(self) -> None:
         alpha = checks.in_unit_interval("alpha", self.alpha, closed_above=True)
-        v, gap = checks.positive("v", self.v), checks.positive("gap", self.gap)
-        largest = v ** (1.0 / (1.0 + alpha)) / 2.0
-        if gap > largest * (1.0 + ROUNDING):
+        object.__setattr__(self, "alpha", alpha)
+        checks.fields(self, v=checks.positive, gap=checks.positive)
+        largest = self.v ** (1.0 / (1.0 + alpha)) / 2.0
+        if self.gap > largest * (1.0 + ROUNDING):
             raise ValueError(
-                f"`gap <= v^(1/(1+alpha)) / 2` must hold, but got gap={gap:g}, "
+                f"`gap <= v^(1/(1+alpha)) / 2` must hold, but got gap={self.gap:g}, "
                 f"v^(1/(1+alpha)) / 2 = {largest:g}."
             )
-        object.__setattr__(self, "alpha", alpha)
-        object.__setattr__(self, "v", v)
-        object.__setattr__(self, "gap", gap)
 
     @property
     def jump(self) -> float:

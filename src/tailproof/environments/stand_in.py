@@ -1,4 +1,4 @@
-"""An open stand-in for the stock data, which cannot be redistributed with this package."""
+"""An open substitute for the stock data, which cannot be redistributed with this package."""
 
 from __future__ import annotations
 

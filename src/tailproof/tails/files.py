@@ -91,14 +91,13 @@ def _plan(
 
 
 def _table(plan: _Plan, columns: tables.Columns) -> Table:
-    arrays = {name: columns.numbers(name) for name in plan.values}
+    arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
         check_magnitude(name, array)
     if plan.by is None:
         arms = [Series(name, array) for name, array in arrays.items()]
         return Table(arms, aligned=len(arms) > 1, notes=plan.notes)
-    labels = list(columns.labels[plan.by])
-    return Table(split(labels, columns.codes(plan.by), arrays[plan.values[0]]))
+    return Table(split(list(columns.labels[plan.by]), columns[plan.by], arrays[plan.values[0]]))
 
 
 def _read_csv(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
@@ -138,7 +137,7 @@ def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progr
             for name in plan.values:
                 values = batch.column(name).cast(arrow.float64()).to_numpy(zero_copy_only=False)
                 _check_finite(path, name, values, columns.rows)
-                columns.add_numbers(name, values)
+                columns.add(name, values)
             if plan.by is not None:
                 columns.add_text(plan.by, [str(x) for x in batch.column(plan.by).to_pylist()])
             columns.rows += batch.num_rows
