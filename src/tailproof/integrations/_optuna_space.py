@@ -97,7 +97,7 @@ class SpaceAdapter:
 def modeled(distributions: Distributions) -> dict[str, BaseDistribution]:
     """Return the distributions of more than one value that tailproof's `Space` can represent.
 
-    Optuna allows ranges that the model cannot resolve, such as integers beyond 2^53.
+    Optuna allows ranges that the model cannot resolve, such as integers beyond 2^50.
 
     Examples
     --------

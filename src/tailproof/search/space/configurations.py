@@ -198,8 +198,9 @@ class _Rows(Grid):
         squares = np.square(self._scaled - self._scaled[index]).sum(axis=1)
         squares += np.sum([c != c[index] for c in self._codes], axis=0)  # corners lie 1 apart
         squares[index] = np.inf
-        nearest = np.argsort(squares, kind="stable")
-        return self.position(nearest[: min(_NEIGHBORS, self.count - 1)])
+        wanted = min(_NEIGHBORS, self.count - 1)
+        near = np.flatnonzero(squares <= np.partition(squares, wanted)[wanted])  # ties included
+        return self.position(near[np.argsort(squares[near], kind="stable")][:wanted])
 
 
 def _is_number(value: Any) -> bool:
