@@ -12,19 +12,19 @@ from tailproof.bandits.estimators import TruncateDirections
 
 
 def filled(arms, payoffs, count):
-    store = TruncateDirections(count)
-    store.add_many(np.asarray(arms, dtype=np.int64), np.asarray(payoffs, dtype=np.float64))
-    return store
+    estimator = TruncateDirections(count)
+    estimator.add_many(np.asarray(arms, dtype=np.int64), np.asarray(payoffs, dtype=np.float64))
+    return estimator.store
 
 
 def check(store, arms, payoffs, count, u, b):
     for j in range(count):
-        own = payoffs[arms == j]
-        got = payoff_store.truncated_sum(store._sites, store._pool, store._buffers, j, u, b)
-        kept = own[np.abs(u * own) <= b]
+        told = payoffs[arms == j]
+        got = payoff_store.truncated_sum(store.sites, store.pool, store.buffers, j, u, b)
+        kept = told[np.abs(u * told) <= b]
         assert got == pytest.approx(kept.sum(), abs=1e-12 * (np.abs(kept).sum() + 1e-300))
-        assert store._totals[j] == pytest.approx(own.sum(), abs=1e-12 * (np.abs(own).sum() + 1e-9))
-        assert store._largest[j] == (np.abs(own).max() if len(own) else 0.0)
+        assert store.totals[j] == pytest.approx(told.sum(), abs=1e-12 * (np.abs(told).sum() + 1e-9))
+        assert store.largest[j] == (np.abs(told).max() if len(told) else 0.0)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -41,15 +41,21 @@ def test_sums_are_those_of_a_pass_over_the_payoffs(seed, sizes, quantile):
     arms = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     payoffs = rng.standard_t(1.2, size=len(arms)).round(int(rng.integers(0, 6)))
     store = filled(arms, payoffs, len(sizes))
-    level = float(np.quantile(np.abs(payoffs), quantile)) if len(payoffs) else 1.0
-    for u, b in ((1.0, level), (-0.37, 0.37 * level), (0.0, 0.0), (1.0, 0.0), (1e-200, 1e-100)):
+    threshold = float(np.quantile(np.abs(payoffs), quantile)) if len(payoffs) else 1.0
+    for u, b in (
+        (1.0, threshold),
+        (-0.37, 0.37 * threshold),
+        (0.0, 0.0),
+        (1.0, 0.0),
+        (1e-200, 1e-100),
+    ):
         check(store, arms, payoffs, len(sizes), u, b)
 
 
 def test_a_huge_payoff_never_touches_the_sums_below_it():
     payoffs = np.array([1.0, 1e150, 2.0, -1e150, 3.0] * 600)
     store = filled(np.zeros(len(payoffs)), payoffs, 1)
-    got = payoff_store.truncated_sum(store._sites, store._pool, store._buffers, 0, 1.0, 10.0)
+    got = payoff_store.truncated_sum(store.sites, store.pool, store.buffers, 0, 1.0, 10.0)
     assert got == 600 * 6.0
 
 

@@ -112,7 +112,7 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
     norm = np.sqrt(norm2)
     tolerance = 8.0 * _EPS * max(values[r - 1], norm2)
 
-    # Deflation: skip directions that do not move; rotate pairs of equal values so that one does not.
+    # Deflation: skip directions that do not move; rotate pairs of equal values so that one stays.
     active = np.empty(r, np.int64)
     p = 0
     for i in range(r):

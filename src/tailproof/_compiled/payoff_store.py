@@ -11,17 +11,49 @@ insertion and of a search hardly grows with the number of payoffs.
     pool    (2, c) float64  payoffs and their prefix sums
     buffers (2, slots, BUFFER) float64, likewise
     used    (2,) int64      how much of the pool, how many buffer slots
+    totals, largest (n,)    sum of y and maximum of |y| of each site
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 START, SIZE, CAPACITY, SLOT, FILL = 0, 1, 2, 3, 4
 BUFFER = 512  # payoffs a buffer takes
 LARGE = 1024  # block size from which a site uses a buffer
 SMALLEST_BLOCK = 4
+
+
+class PayoffStore(NamedTuple):
+    """The arrays of a store, as the functions below take them."""
+
+    sites: NDArray[np.int64]
+    pool: NDArray[np.float64]
+    buffers: NDArray[np.float64]
+    used: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    largest: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n: int) -> PayoffStore:
+        """Return a store of n sites without payoffs."""
+        sites = np.zeros((n, 5), dtype=np.int64)
+        sites[:, SLOT] = -1
+        pool, buffers = np.empty((2, 4 * n + 1024)), np.empty((2, 1, BUFFER))
+        used = np.zeros(2, dtype=np.int64)
+        return cls(sites, pool, buffers, used, np.zeros(n), np.zeros(n))
+
+    def enlarged(self) -> PayoffStore:
+        """Return the store with twice the memory; doubling both is simple, and buffers are few."""
+
+        def doubled(memory: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([memory, np.empty_like(memory)], axis=1)
+
+        return self._replace(pool=doubled(self.pool), buffers=doubled(self.buffers))
 
 
 @njit(cache=True)
@@ -94,10 +126,7 @@ def _place(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def insert(sites, pool, buffers, used, totals, largest, j, y):  # type: ignore[no-untyped-def]
-    """Insert payoff y at site j; return False, with nothing lost, where memory is short.
-
-    `totals` and `largest` (n,) keep each site's sum of y and maximum of |y|.
-    """
+    """Insert payoff y at site j; return False, with nothing lost, where memory is short."""
     if not _place(sites, pool, buffers, used, j, y):
         return False
     site = sites[j]

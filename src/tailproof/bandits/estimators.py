@@ -62,46 +62,21 @@ class TruncateDirections:
     """r_i = sum of u_{i,tau} y_tau over all rounds with |u_{i,tau} y_tau| <= b_t (Algorithm 2)."""
 
     def __init__(self, arms: int) -> None:
-        self._sites = np.zeros((arms, 5), dtype=np.int64)
-        self._sites[:, payoff_store.SLOT] = -1
-        self._pool = np.empty((2, 4 * arms + 1024))
-        self._buffers = np.empty((2, 1, payoff_store.BUFFER))
-        self._used = np.zeros(2, dtype=np.int64)
-        self._totals = np.zeros(arms)
-        self._largest = np.zeros(arms)
+        self.store = payoff_store.PayoffStore.empty(arms)
         self._scratch = np.empty(arms, dtype=np.int64)
 
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff."""
-        while not payoff_store.insert(
-            self._sites,
-            self._pool,
-            self._buffers,
-            self._used,
-            self._totals,
-            self._largest,
-            arm,
-            payoff,
-        ):
-            self._grow()
+        while not payoff_store.insert(*self.store, arm, payoff):
+            self.store = self.store.enlarged()
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
         """Add payoffs in order."""
         done = 0
         while done < len(arms):
-            done = payoff_store.insert_many(
-                self._sites,
-                self._pool,
-                self._buffers,
-                self._used,
-                self._totals,
-                self._largest,
-                arms,
-                payoffs,
-                done,
-            )
+            done = payoff_store.insert_many(*self.store, arms, payoffs, done)
             if done < len(arms):
-                self._grow()
+                self.store = self.store.enlarged()
 
     def state(self) -> dict[str, Array]:
         """Return no arrays: the history is enough."""
@@ -117,12 +92,13 @@ class TruncateDirections:
         """Return the truncated sums, shape (u,)."""
         if len(embedding.directions) == 0:
             return np.zeros(0)
+        store = self.store
         result: Array = payoff_store.truncated_direction_sums(
-            self._sites,
-            self._pool,
-            self._buffers,
-            self._totals,
-            self._largest,
+            store.sites,
+            store.pool,
+            store.buffers,
+            store.totals,
+            store.largest,
             spectrum.leverage,
             spectrum.slack,
             threshold,
@@ -133,11 +109,6 @@ class TruncateDirections:
             self._scratch,
         )
         return result
-
-    def _grow(self) -> None:
-        # Doubling both is simple, and the buffers are the small part.
-        self._pool = np.concatenate([self._pool, np.empty_like(self._pool)], axis=1)
-        self._buffers = np.concatenate([self._buffers, np.empty_like(self._buffers)], axis=1)
 
 
 class MedianOfMeans:

@@ -26,11 +26,11 @@ class Schedule(Protocol):
     """The thresholds and band factors of a policy, computed once a round."""
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         ...
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         ...
 
 
@@ -95,7 +95,7 @@ def _payoff_truncation(moment: MomentBound, t: int) -> float:
 
 @dataclass(frozen=True)
 class Theorem1:
-    """TGP-UCB.
+    """Schedule of Theorem 1, for TGP-UCB.
 
     b_t = v^(1/(1+a)) t^(1/(2(1+a)))
     beta_{t+1} = B + 3/sqrt(lambda) b_t sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
@@ -104,17 +104,18 @@ class Theorem1:
     setting: Setting
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         return _payoff_truncation(self.setting.moment, t)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         s = self.setting
         root = math.sqrt(log_det + 2.0 * math.log(1.0 / s.failure_probability))
         return s.norm_bound + 3.0 / math.sqrt(s.ridge) * self.truncation(t, m) * root
 
 
 def _direction_truncation(moment: MomentBound, t: int, log_term: float) -> float:
+    """(v / ln(..))^(1/(1+a)) t^((1-a)/(2(1+a))), the threshold in every direction in ATA-GP-UCB."""
     return float((moment.v / log_term) ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
 
 
@@ -128,7 +129,7 @@ def _direction_noise(moment: MomentBound, t: int, m: int, log_term: float) -> fl
 
 @dataclass(frozen=True)
 class Theorem3:
-    """ATA-GP-UCB with quadrature Fourier features (Lemma 1).
+    """Schedule of Theorem 3 (Lemma 1), for ATA-GP-UCB with quadrature Fourier features.
 
     b_t = (v / ln(2mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
     beta_{t+1} = B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(2mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
@@ -144,11 +145,11 @@ class Theorem3:
         return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         return _direction_truncation(self.setting.moment, t, self._log(m))
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         s = self.setting
         noise = _direction_noise(s.moment, t, m, self._log(m))
         return s.norm_bound + 4.0 / math.sqrt(s.ridge) * noise
@@ -156,7 +157,9 @@ class Theorem3:
 
 @dataclass(frozen=True)
 class Theorem4:
-    """ATA-GP-UCB with Nystrom embeddings; accuracy 0 for exact features, m their rank.
+    """Schedule of Theorem 4, for ATA-GP-UCB with Nystrom features.
+
+    Exact features use it with accuracy 0, and with their rank as m.
 
     b_t = (v / ln(4mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
     beta_{t+1} = B (1 + 1/sqrt(1-eps))
@@ -171,11 +174,11 @@ class Theorem4:
         return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         return _direction_truncation(self.setting.moment, t, self._log(m))
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         s = self.setting
         bias = s.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
         return bias + 4.0 / math.sqrt(s.ridge) * _direction_noise(s.moment, t, m, self._log(m))
@@ -190,7 +193,7 @@ def theorem4_oversampling(setting: Setting, accuracy: float) -> float:
 
 @dataclass(frozen=True)
 class AuthorsTGP:
-    """TGP-UCB as the authors ran it: "order-wise similar to theory", no guarantee.
+    """Schedule of the authors' runs of TGP-UCB: "order-wise similar to theory", no guarantee.
 
     b_t = v^(1/(1+a)) t^(1/(2(1+a)))
     beta_t = B sqrt(lambda) + b_t sqrt(ln t), as a factor of sigma/sqrt(lambda)
@@ -199,11 +202,11 @@ class AuthorsTGP:
     setting: Setting
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         return _payoff_truncation(self.setting.moment, t)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}, from the formula at t + 1."""
+        """Return the band factor beta_{t+1}, from the formula at t + 1."""
         s = self.setting
         noise = self.truncation(t + 1, m) * math.sqrt(math.log(t + 1))
         return s.norm_bound + noise / math.sqrt(s.ridge)
@@ -211,7 +214,7 @@ class AuthorsTGP:
 
 @dataclass(frozen=True)
 class AuthorsATA:
-    """ATA-GP-UCB as the authors ran it: "order-wise similar to theory", no guarantee.
+    """Schedule of the authors' runs of ATA-GP-UCB: "order-wise similar to theory", no guarantee.
 
     b_t = t^((1-a)/(2(1+a))) (v / L)^(1/(1+a))
     beta = B sqrt(lambda) + sqrt(m) v^(1/(1+a)) L^(a/(1+a)) t^((1-a)/(2(1+a))),
@@ -228,11 +231,11 @@ class AuthorsATA:
         return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         return _direction_truncation(self.setting.moment, t, self._log(m))
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         s = self.setting
         step = t if self.dictionary else t + 1
         noise = _direction_noise(s.moment, step, m, self._log(m))
@@ -246,7 +249,7 @@ def authors_oversampling(setting: Setting, accuracy: float) -> float:
 
 @dataclass(frozen=True)
 class SubGaussian:
-    """GP-UCB under R-sub-Gaussian noise (appendix B, before truncation enters).
+    """Schedule of GP-UCB under R-sub-Gaussian noise (appendix B, before truncation enters).
 
     beta_{t+1} = B + R/sqrt(lambda) sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
 
@@ -269,11 +272,11 @@ class SubGaussian:
         checks.in_unit_interval("failure_probability", self.failure_probability, closed_above=True)
 
     def truncation(self, t: int, m: int) -> float:
-        """Return infinity: nothing is truncated."""
+        """Return infinity: GP-UCB truncates nothing."""
         return math.inf
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         root = math.sqrt(log_det + 2.0 * math.log(1.0 / self.failure_probability))
         return self.norm_bound + self.noise_bound / math.sqrt(self.ridge) * root
 
@@ -321,12 +324,12 @@ class CustomSchedule:
         return f"CustomSchedule(beta={self._beta!r}, truncation={self._truncation!r})"
 
     def truncation(self, t: int, m: int) -> float:
-        """Return b_t."""
+        """Return the truncation threshold b_t."""
         threshold = self._truncation(t) if callable(self._truncation) else self._truncation
         return threshold if threshold == math.inf else _non_negative(f"truncation({t})", threshold)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return beta_{t+1}."""
+        """Return the band factor beta_{t+1}."""
         beta = self._beta(t + 1) if callable(self._beta) else self._beta
         return _non_negative(f"beta({t + 1})", beta)
 
