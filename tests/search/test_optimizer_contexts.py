@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailproof as tp
-from searches import MIXED, facts
+from searches import MIXED, snapshot
 
 SPACE = tp.Space(x=tp.Float(0, 1), day=tp.Choice("week", "weekend"), load=tp.Float(0, 10))
 BEST = {"week": 0.2, "weekend": 0.8}
@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_run_also_when_saved_in_the_middle(tmp_path
     for load in (0.0, 0.1 + 0.2, 10.0):
         asked = [o.ask(context={"load": load}) for o in (first, second, loaded)]
         assert asked[0] == asked[1] == asked[2]
-    assert facts(first) == facts(loaded)
+    assert snapshot(first, model=False) == snapshot(loaded, model=False)
     assert first.recommend() == loaded.recommend()
 
 
@@ -102,11 +102,11 @@ def test_a_batch_in_one_context_is_of_different_configurations():
 )
 def test_a_wrong_context_is_refused_and_changes_nothing(context, words):
     opt = optimized(rounds=4)
-    before = opt.state()
+    before = snapshot(opt)
     for call in (opt.ask, lambda **more: opt.propose(9, **more), opt.recommend):
         with pytest.raises(ValueError, match=words):
             call(context=context)
-    assert opt.state() == before
+    assert snapshot(opt) == before
 
 
 def test_a_list_of_configurations_has_nothing_to_hold():
