@@ -1,4 +1,7 @@
-"""The command line: `tailproof COMMAND ...`."""
+"""The command line: `tailproof COMMAND ...`.
+
+Building the parser imports only the commands' arguments; a command imports its work when it runs.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,16 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--version", action="version", version=f"tailproof {__version__}")
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="tune a small program, run the paper's panels")
-    demo.add_argument("--out", type=Path, default=Path("out/demo"), help="folder, made anew")
+    demo.add_argument(
+        "--out",
+        type=Path,
+        default=Path("out/demo"),
+        metavar="DIR",
+        help="folder for the results, emptied first (default: %(default)s)",
+    )
     demo.set_defaults(run=_demo)
-    tune.add_parser(commands)
-    reproduce.add_parser(commands)
-    diagnose.add_parser(commands)
-    bounds.add_parser(commands)
+    for command in (tune, reproduce, diagnose, bounds):
+        command.add_parser(commands)
     return result
 
 

@@ -100,8 +100,8 @@ def test_widths_and_levels_are_those_of_the_schedules():
         (Theorem3(SETTING), 9),
         (Theorem4(SETTING, 0.2), 9),
     ):
-        widths = theory.largest_widths(schedule, rounds, 4.0, m)
-        levels = theory.truncation_levels(schedule, rounds, m)
+        widths = theory.largest_betas(schedule, rounds, 4.0, m)
+        levels = theory.truncation_thresholds(schedule, rounds, m)
         for index in np.ndindex(2, 2):
             T = int(rounds[index])
             assert widths[index] == schedule.beta(T - 1, m, 8.0)

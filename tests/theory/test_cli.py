@@ -72,7 +72,7 @@ def test_hypotheses_that_fail_are_named_and_the_other_bounds_stay(capsys, tmp_pa
     text = run(capsys, tmp_path, line)
     assert "`failure_probability <= 1/e` must hold" in text
     assert "`ridge >= 1` must hold" in text
-    assert "Theorem 2 knows the SE and Matern kernels only" in text
+    assert "Theorem 2 covers the SE and Matern kernels only" in text
     for row in rows(text):
         assert [cell == "-" for cell in row[2:]] == [True, True, True, False, False, True]
 

@@ -138,7 +138,7 @@ def test_regret_stays_below_the_upper_bound_in_every_run(make, kernel, policy):
         assert band[-1] >= 0.15 * upper[-1]
         assert np.all(regret[ROUNDS - 1] <= upper)
         if policy == "tgp":
-            widest = theory.largest_widths(Theorem1(instance.setting), ROUNDS, gain)
+            widest = theory.largest_betas(Theorem1(instance.setting), ROUNDS, gain)
             assert np.all(beta[ROUNDS - 1] <= widest)
             assert beta[-1] >= 0.9 * widest[-1]
 

@@ -44,22 +44,22 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Diagnose a file, print the table and the sentence, write JSON and plots; return 0."""
     from tailproof._util import files
     from tailproof._util.optional import require
     from tailproof.tails.diagnosis import diagnose_file
     from tailproof.tails.plots import draw
 
-    if args.out is not None:
+    if arguments.out is not None:
         require("matplotlib", "plot")  # report a missing package before the work, not after it
     diagnosis = diagnose_file(
-        args.path,
-        by=args.by,
-        value=args.value,
-        seed=args.seed,
-        level=args.level,
-        transform=args.transform,
+        arguments.path,
+        by=arguments.by,
+        value=arguments.value,
+        seed=arguments.seed,
+        level=arguments.level,
+        transform=arguments.transform,
         progress=lambda rows: print(f"read {rows:,} rows", file=sys.stderr, flush=True),
     )
     print(diagnosis.table())
@@ -67,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"note: {note}")
     print()
     print(textwrap.fill(diagnosis.sentence, width=100, break_long_words=False))
-    if args.out is not None:
-        files.write_json(args.out / JSON_NAME, diagnosis.to_dict())
-        plot = draw(diagnosis, args.out / PLOT_NAME)
-        print(f"wrote {args.out / JSON_NAME} and {plot}")
+    if arguments.out is not None:
+        files.write_json(arguments.out / JSON_NAME, diagnosis.to_dict())
+        plot = draw(diagnosis, arguments.out / PLOT_NAME)
+        print(f"wrote {arguments.out / JSON_NAME} and {plot}")
     return 0

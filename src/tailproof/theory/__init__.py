@@ -1,47 +1,52 @@
 """The paper's theory as functions of arrays: information gain, regret bounds, exponents.
 
-What is explicit and what is not: the functions named `..._bound` and `greedy_gain` give numbers
-that hold; those named `..._rate` and `..._exponent` give orders, without constants.
+The functions named `..._bound` and `greedy_gain` return explicit bounds; those named `..._rate` and
+`..._exponent` return orders of growth, without constants.
 """
 
-from tailproof.bandits.schedules import theorem4_oversampling
-from tailproof.theory.exponents import (
-    gain_exponent,
-    matern_is_sublinear,
-    matern_least_smoothness,
-    regret_exponent,
-)
-from tailproof.theory.gain_rates import (
-    linear_gain_bound,
-    linear_gain_rate,
-    matern_gain_exponent,
-    matern_gain_rate,
-    squared_exponential_gain_rate,
-)
-from tailproof.theory.information_gain import (
-    ExactGain,
-    GreedyGain,
-    exact_maximum_gain,
-    greedy_gain,
-    information_gain,
-)
-from tailproof.theory.lower_bounds import (
-    OPEN_CONSTANT,
-    matern_lower_rate,
-    squared_exponential_lower_rate,
-)
-from tailproof.theory.relaxed_gain import RelaxedGain, gain_upper_bound, relaxed_gain
-from tailproof.theory.upper_bounds import (
-    approximation_regret,
-    dictionary_size_bound,
-    exact_features_regret_bound,
-    linear_bandit_regret_bound,
-    theorem1_regret_bound,
-    theorem3_regret_bound,
-    theorem4_regret_bound,
-    trivial_regret_bound,
-)
-from tailproof.theory.widths import largest_widths, truncation_levels
+from typing import TYPE_CHECKING
+
+from tailproof._util import lazy
+
+if TYPE_CHECKING:
+    from tailproof.bandits.schedules import theorem4_oversampling
+    from tailproof.theory.exponents import (
+        gain_exponent,
+        matern_is_sublinear,
+        matern_least_smoothness,
+        regret_exponent,
+    )
+    from tailproof.theory.gain_rates import (
+        linear_gain_bound,
+        linear_gain_rate,
+        matern_gain_exponent,
+        matern_gain_rate,
+        squared_exponential_gain_rate,
+    )
+    from tailproof.theory.gain_relaxation import RelaxedGain, gain_upper_bound, relaxed_gain
+    from tailproof.theory.lower_bounds import (
+        OPEN_CONSTANT,
+        matern_lower_rate,
+        squared_exponential_lower_rate,
+    )
+    from tailproof.theory.maximum_gain import (
+        ExactGain,
+        GreedyGain,
+        exact_maximum_gain,
+        greedy_gain,
+        information_gain,
+    )
+    from tailproof.theory.schedule_values import largest_betas, truncation_thresholds
+    from tailproof.theory.upper_bounds import (
+        approximation_regret,
+        dictionary_size_bound,
+        exact_features_regret_bound,
+        linear_bandit_regret_bound,
+        theorem1_regret_bound,
+        theorem3_regret_bound,
+        theorem4_regret_bound,
+        trivial_regret_bound,
+    )
 
 __all__ = [
     "OPEN_CONSTANT",
@@ -56,7 +61,7 @@ __all__ = [
     "gain_upper_bound",
     "greedy_gain",
     "information_gain",
-    "largest_widths",
+    "largest_betas",
     "linear_bandit_regret_bound",
     "linear_gain_bound",
     "linear_gain_rate",
@@ -74,5 +79,11 @@ __all__ = [
     "theorem4_oversampling",
     "theorem4_regret_bound",
     "trivial_regret_bound",
-    "truncation_levels",
+    "truncation_thresholds",
 ]
+
+_MODULES = (
+    *("exponents", "gain_rates", "lower_bounds", "schedule_values", "upper_bounds"),
+    *("maximum_gain", "gain_relaxation"),
+)
+__getattr__, __dir__ = lazy.attach(__name__, _MODULES, __all__)

@@ -14,8 +14,8 @@ from tailproof.bandits.features import Exact, QuadratureFourier
 from tailproof.bandits.low_rank import ROUNDING, kernel_coordinates
 from tailproof.bandits.schedules import MomentBound, Setting
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
+from tailproof.theory.gain_relaxation import gain_upper_bound
 from tailproof.theory.lower_bounds import matern_lower_rate, squared_exponential_lower_rate
-from tailproof.theory.relaxed_gain import gain_upper_bound
 from tailproof.theory.upper_bounds import (
     exact_features_regret_bound,
     theorem1_regret_bound,
@@ -27,12 +27,12 @@ from tailproof.theory.upper_bounds import (
 Array = NDArray[np.float64]
 
 # Every bound needs a matrix of the arms' size factored some dozens of times.
-MOST_ARMS = 1_500
+MAX_ARMS = 1_500
 # By default the grid has about this many arms.
-USUAL_ARMS = 400
-# Horizons looked at, in powers of ten, for one at which a bound beats the trivial one. Beyond,
+DEFAULT_ARMS = 400
+# Largest power of ten among the horizons at which bounds are compared with the trivial one. Above,
 # rounding in the kernel's coordinates, times T, is no longer small.
-FURTHEST_POWER = 14
+MAX_POWER = 14
 
 
 def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
@@ -45,13 +45,13 @@ def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
     """
     d = checks.integer("dim", dim, low=1)
     side = (
-        min(100, max(2, int(USUAL_ARMS ** (1.0 / d) + 1e-9)))
+        min(100, max(2, int(DEFAULT_ARMS ** (1.0 / d) + 1e-9)))
         if per_dim is None
         else checks.integer("arms_per_dim", per_dim, low=2)
     )
-    if side**d > MOST_ARMS:
+    if side**d > MAX_ARMS:
         raise ValueError(
-            f"`arms_per_dim^dim <= {MOST_ARMS}` must hold, but got {side}^{d} = {side**d} arms."
+            f"`arms_per_dim^dim <= {MAX_ARMS}` must hold, but got {side}^{d} = {side**d} arms."
         )
     ticks = np.linspace(0.0, 1.0, side)
     return np.stack([g.ravel() for g in np.meshgrid(*[ticks] * d, indexing="ij")], axis=1)
@@ -59,7 +59,7 @@ def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What the bounds are for.
+    """The kernel, arms and constants that the bounds are computed for.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Column:
     name
         The theorem.
     policy
-        Whom it is for, and with which choices.
+        The policy it holds for, with its features.
     values : (k,) or None
         None where the bound does not apply; `reason` says why.
     """
@@ -116,11 +116,11 @@ class Comparison:
     Attributes
     ----------
     rounds, gain, trivial : (k,)
-        T; the bound on gamma_T; what holds for any policy at all.
+        T; the bound on gamma_T; the bound that holds for any policy at all.
     columns
         Theorem 1, Theorem 3, Theorem 4, and Theorem 4 with exact features.
     lower_rate : (k,) or None
-        Theorem 2's rate, whose constant is open; None for kernels it does not know.
+        Theorem 2's rate, whose constant is open; None for kernels it does not cover.
     """
 
     rounds: NDArray[np.int64]
@@ -131,7 +131,7 @@ class Comparison:
 
 
 def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
-    """Work out all bounds at `rounds` (k,), none above the horizon."""
+    """Compute all bounds at `rounds` (k,), none above the horizon."""
     s, X = problem.setting, problem.arms
     gain = gain_upper_bound(problem.kernel, X, s.ridge, rounds)
     return Comparison(
@@ -146,7 +146,7 @@ def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
 def lower_rate(
     kernel: Kernel, moment: MomentBound, norm_bound: float, dim: int, rounds: NDArray[np.int64]
 ) -> Array | None:
-    """Return Theorem 2's rate, or None for a kernel it does not know."""
+    """Return Theorem 2's rate, or None for a kernel it does not cover."""
     if isinstance(kernel, SquaredExponential):
         return squared_exponential_lower_rate(moment, norm_bound, rounds, dim=dim)
     if isinstance(kernel, Matern):
@@ -157,15 +157,15 @@ def lower_rate(
 def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
     s = problem.setting
 
-    def first() -> tuple[str, Array]:
+    def theorem1() -> tuple[str, Array]:
         return "TGP-UCB", theorem1_regret_bound(s, rounds, gain)
 
-    def third() -> tuple[str, Array]:
+    def theorem3() -> tuple[str, Array]:
         nodes = problem.nodes or best_nodes(problem, float(gain[-1]))
         policy = f"ATA-GP-UCB, {nodes} quadrature nodes a side"
         return policy, _quadrature_bound(problem, nodes, rounds, gain)
 
-    def fourth() -> tuple[str, Array]:
+    def theorem4() -> tuple[str, Array]:
         most = len(problem.arms)
         policy = f"ATA-GP-UCB, Nystrom features of accuracy {problem.accuracy:g}"
         return policy, theorem4_regret_bound(
@@ -178,15 +178,15 @@ def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[
         return f"ATA-GP-UCB, the arms' {m} exact features", bound
 
     return (
-        _column("Theorem 1", "TGP-UCB", first),
-        _column("Theorem 3", "ATA-GP-UCB, quadrature features", third),
-        _column("Theorem 4", "ATA-GP-UCB, Nystrom features", fourth),
+        _column("Theorem 1", "TGP-UCB", theorem1),
+        _column("Theorem 3", "ATA-GP-UCB, quadrature features", theorem3),
+        _column("Theorem 4", "ATA-GP-UCB, Nystrom features", theorem4),
         _column("exact", "ATA-GP-UCB, exact features", exact),
     )
 
 
 def _column(name: str, policy: str, bound: Callable[[], tuple[str, Array]]) -> Column:
-    """Return the bound, or why there is none: a hypothesis refused is an answer here."""
+    """Return the bound, or the reason why there is none if a hypothesis of the theorem fails."""
     try:
         described, values = bound()
     except ValueError as error:
@@ -197,7 +197,7 @@ def _column(name: str, policy: str, bound: Callable[[], tuple[str, Array]]) -> C
 def _rank(problem: Problem) -> tuple[int, float]:
     """Return the number of exact features, and what they leave out of k(x, x).
 
-    As `Exact()` does it; with its tolerance at rounding where the horizon asks for that.
+    With the tolerance of `Exact()`, or with that of rounding where the horizon needs it.
     """
     s, X = problem.setting, problem.arms
     for tolerance in (Exact().tolerance, ROUNDING):
@@ -260,17 +260,17 @@ def informative_horizons(problem: Problem) -> dict[str, int | None]:
 
     Each policy is told that horizon. None where no horizon up to 10^14 will do.
     """
-    horizons = 10 ** np.arange(1, FURTHEST_POWER + 1)
+    horizons = 10 ** np.arange(1, MAX_POWER + 1)
     gain = gain_upper_bound(problem.kernel, problem.arms, problem.setting.ridge, horizons)
-    found: dict[str, int | None] = {}
-    for T, one in zip(horizons.tolist(), gain, strict=True):
-        there = replace(problem, setting=replace(problem.setting, horizon=T))
-        trivial = float(trivial_regret_bound(there.setting, T))
-        for column in _columns(there, np.array([T]), np.array([one])):
+    informative: dict[str, int | None] = {}
+    for T, gain_at_horizon in zip(horizons.tolist(), gain, strict=True):
+        extended = replace(problem, setting=replace(problem.setting, horizon=T))
+        trivial = float(trivial_regret_bound(extended.setting, T))
+        for column in _columns(extended, np.array([T]), np.array([gain_at_horizon])):
             beats = column.values is not None and float(column.values[0]) < trivial
-            if found.get(column.name) is None:
-                found[column.name] = T if beats else None
-    return found
+            if informative.get(column.name) is None:
+                informative[column.name] = T if beats else None
+    return informative
 
 
 def make_kernel(

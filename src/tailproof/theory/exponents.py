@@ -72,12 +72,12 @@ def regret_exponent(
     (0.75, 0.5)
     """
     a = moment_order(alpha)
-    known = {1: KERNELS, 2: ("se", "matern"), 3: ("se",), 4: KERNELS}
-    if theorem not in known:
+    kernels = {1: KERNELS, 2: ("se", "matern"), 3: ("se",), 4: KERNELS}
+    if theorem not in kernels:
         raise ValueError(f"`theorem` must be 1, 2, 3 or 4, but got theorem={theorem!r}.")
-    if checks.choice("kernel", kernel, KERNELS) not in known[theorem]:
+    if checks.choice("kernel", kernel, KERNELS) not in kernels[theorem]:
         raise ValueError(
-            f"`kernel` must be one of {list(known[theorem])} for Theorem {theorem}, but got "
+            f"`kernel` must be one of {list(kernels[theorem])} for Theorem {theorem}, but got "
             f"kernel={kernel!r}."
         )
     gain = gain_exponent(kernel, dim, nu)
@@ -92,7 +92,7 @@ def regret_exponent(
 def matern_is_sublinear(
     alpha: ArrayLike, nu: ArrayLike, dim: ArrayLike, *, theorem: int = 4
 ) -> NDArray[np.bool_]:
-    """Say for which alpha, nu, d the regret bound for the Matern kernel is sublinear.
+    """Tell for which alpha, nu, d the regret bound for the Matern kernel is sublinear.
 
     Theorem 4 (Remark 7): d(d+1) / (2 nu + d(d+1)) < alpha / (1 + alpha), which is the same as
     nu > d(d+1) / (2 alpha). Theorem 1 needs half that: ... < alpha / (2 (1 + alpha)).

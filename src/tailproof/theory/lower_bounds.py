@@ -4,6 +4,9 @@ The theorem states Omega(.): E[R_T] >= c times the rate for some function of nor
 some payoffs with E|y|^(1+alpha) <= v, with an absolute constant c > 0 that the paper leaves open
 (it hides zeta, the C of equation "total-reward", and Theta's throughout). So a value of a
 `..._lower_rate` function is no lower bound by itself: compare slopes, not heights.
+
+In both rates `moment` is `MomentBound(alpha, v)`, `norm_bound` B, `rounds` T (integers of any
+shape), `dim` d and `nu` the kernel's smoothness; a stands for alpha.
 """
 
 from __future__ import annotations
@@ -27,22 +30,8 @@ def squared_exponential_lower_rate(
 
     v^(1/(1+a)) (ln(v^(-1/a) B^((1+a)/a) T))^(d a/(1+a)) T^(1/(1+a)), in units of payoff.
 
-    Parameters
-    ----------
-    moment
-        `MomentBound(alpha, v)`.
-    norm_bound
-        B.
-    rounds
-        T, integers of any shape.
-    dim
-        d.
-
-    Returns
-    -------
-    array of the shape of `rounds`
-        nan where v^(-1/a) B^((1+a)/a) T <= 1: there the theorem says nothing, its proof asks for
-        v^(1/(1+a)) <= C' B T^(a/(1+a)) with a small C'.
+    The result is nan where v^(-1/a) B^((1+a)/a) T <= 1: there the theorem says nothing, its proof
+    asks for v^(1/(1+a)) <= C' B T^(a/(1+a)) with a small C'.
 
     Examples
     --------
@@ -64,17 +53,6 @@ def matern_lower_rate(
     """Return the rate of Theorem 2 (2), Matern kernel; its constant is open.
 
     v^(nu/D) B^(d a/D) T^((nu + d a)/D) with D = nu (1 + a) + d a, in units of payoff.
-
-    Parameters
-    ----------
-    moment
-        `MomentBound(alpha, v)`.
-    norm_bound
-        B.
-    rounds
-        T, integers of any shape.
-    dim, nu
-        d, and the kernel's smoothness.
 
     Examples
     --------

@@ -2,20 +2,24 @@
 
 R_T = sum_t f(x*) - f(x_t), in units of payoff. All hold with probability at least 1 - delta, given
 E|y|^(1+alpha) <= v, |f| <= B in the RKHS norm and k(x, x) <= 1, for the policy run with the
-theorem's schedule (`tailproof.bandits.schedules`, where b_t, beta_t and q stand). The proofs share one road
+theorem's schedule (`tailproof.bandits.schedules` defines b_t, beta_t and q). All proofs go
 
     R_T <= sum_t 2 beta_t sigma_{t-1}(x_t)                    the band holds, x_t has the top score
         <= 2 beta_T sqrt(T sum_t sigma_{t-1}^2(x_t))          beta_t grows; Cauchy-Schwarz
         <= 2 beta_T sqrt(2 (1 + lambda) gamma_T T)            Lemma 5 (predictive variances)
 
-where beta_T stands after T - 1 payoffs. Lemma 5 rests on A^-1 . (A - B) <= ln|A|/|B|, which the
-paper prints with "="; only "<=" is true, and "<=" is what the lemma needs.
+where beta_T is the value after T - 1 payoffs. Lemma 5 rests on A^-1 . (A - B) <= ln|A|/|B|, which
+the paper prints with "="; only "<=" is true, and "<=" is what the lemma needs.
 
-`gain` is an upper bound on gamma_T at each round, from `gain_upper_bound` on finite arms or
-`linear_gain_bound`. Rounds may be any array of integers; `setting.horizon` is the T the policy was
-told, which stands in the logarithms of Theorems 3 and 4, and rounds may not exceed it there.
+Parameters of all bounds::
 
-Two steps are taken from the paper as they stand. Theorem 1 uses a self-normalized inequality for
+    setting    what the theorems take as known; its horizon is the T the policy was told, which is
+               in the logarithms of Theorems 3 and 4, where rounds may not exceed it
+    rounds     T, integers of any shape; the bound has this shape
+    gain       an upper bound on gamma_T, one number or one for each round, such as
+               `gain_upper_bound` on finite arms or `linear_gain_bound`
+
+Two steps are taken from the paper as they are. Theorem 1 uses a self-normalized inequality for
 a fixed sub-Gaussian constant with the growing 2 b_t in its place. Theorems 3 and 4 (effect of
 data-adaptive truncation, Appendix D.1) condition the payoff of round tau on arms played after
 it, as if these did not depend on it.
@@ -38,7 +42,7 @@ from tailproof.bandits.schedules import (
 )
 from tailproof.theory._rounds import at_each_round, round_numbers
 from tailproof.theory.gain_rates import linear_gain_bound
-from tailproof.theory.widths import largest_widths
+from tailproof.theory.schedule_values import largest_betas
 
 Array = NDArray[np.float64]
 
@@ -69,22 +73,9 @@ def theorem1_regret_bound(setting: Setting, rounds: ArrayLike, gain: ArrayLike) 
 
     2 (B + 3/sqrt(lambda) b_{T-1} sqrt(2 gamma_T + 2 ln(1/delta))) sqrt(2 (1 + lambda) gamma_T T)
 
-    Appendix B: the width of the band in `Theorem1` comes from 1 + 2 s <= 3 s with
+    Appendix B: beta_T of `Theorem1` comes from 1 + 2 s <= 3 s with
     s^2 = ln|I + K_t/lambda| / 2 + ln(1/delta), which is sure only for delta <= 1/e; a larger
     delta is refused. No horizon enters: the bound holds at all rounds at once.
-
-    Parameters
-    ----------
-    setting
-        What the theorems take as known.
-    rounds
-        T, integers of any shape.
-    gain
-        Upper bound on gamma_T, one number or one a round.
-
-    Returns
-    -------
-    array of the shape of `rounds`, in units of payoff
 
     Examples
     --------
@@ -100,8 +91,8 @@ def theorem1_regret_bound(setting: Setting, rounds: ArrayLike, gain: ArrayLike) 
         )
     t = round_numbers(rounds)
     gains = at_each_round("gain", gain, t)
-    width = largest_widths(Theorem1(setting), t, gains)
-    return 2.0 * width * np.sqrt(_variance_sum(setting, gains) * t)
+    beta = largest_betas(Theorem1(setting), t, gains)
+    return 2.0 * beta * np.sqrt(_variance_sum(setting, gains) * t)
 
 
 def approximation_regret(setting: Setting, rounds: ArrayLike, kernel_error: float) -> Array:
@@ -117,10 +108,6 @@ def approximation_regret(setting: Setting, rounds: ArrayLike, kernel_error: floa
 
     Parameters
     ----------
-    setting
-        What the theorems take as known.
-    rounds
-        T, integers of any shape.
     kernel_error
         eps in [0, 1), such as `QuadratureFourier(nodes).error_bound(kernel, X)`.
 
@@ -163,17 +150,13 @@ def theorem3_regret_bound(
 
     Parameters
     ----------
-    setting
-        What the theorems take as known; `rounds` may not exceed its horizon.
-    rounds
-        T, integers of any shape.
     directions
         m, the number of features truncated in: 2 nodes^d in the paper's form (which prints
         nodes^d in its formulas), nodes^d where mirrored nodes are folded into one.
     kernel_error
         eps in [0, 1).
     gain
-        Upper bound on gamma_T of the kernel itself, or None.
+        Upper bound on gamma_T of the kernel, not of the features, or None.
 
     Examples
     --------
@@ -189,8 +172,8 @@ def theorem3_regret_bound(
         T = t.astype(np.float64)
         drift = kernel_error * T * T / (2.0 * setting.ridge)
         gains = np.minimum(gains, at_each_round("gain", gain, t) + drift)
-    width = largest_widths(Theorem3(setting), t, gains, m)
-    return 2.0 * width * np.sqrt(_variance_sum(setting, gains) * t) + extra
+    beta = largest_betas(Theorem3(setting), t, gains, m)
+    return 2.0 * beta * np.sqrt(_variance_sum(setting, gains) * t) + extra
 
 
 def dictionary_size_bound(
@@ -204,7 +187,7 @@ def dictionary_size_bound(
     """Return the bound on the size m_t of Theorem 4's Nystrom dictionaries.
 
     6 rho (1 + lambda) q gamma_t with rho = (1 + eps)/(1 - eps) and q of `theorem4_oversampling`;
-    also t, and `most`, since a point drawn twice enters once.
+    at most t, and at most `most`, since a point drawn twice counts once.
 
     The paper prints 1 + 1/lambda (Appendix D.3, properties of the dictionary), which is right for
     draws with q times the leverage sigma^2/lambda. Algorithm 3 draws with q sigma^2, so the
@@ -214,12 +197,6 @@ def dictionary_size_bound(
 
     Parameters
     ----------
-    setting
-        What the theorems take as known; `rounds` may not exceed its horizon.
-    rounds
-        t, integers of any shape.
-    gain
-        Upper bound on gamma_t, one number or one a round.
     accuracy
         eps in (0, 1).
     most
@@ -261,17 +238,11 @@ def theorem4_regret_bound(
     (T-1)^((1-a)/(2(1+a))), m = `dictionary_size_bound`, H the horizon.
 
     Appendix D.3: sigma~^2 <= rho sigma^2 (accuracy of approximate posterior variance) gives
-    sum sigma~ <= sqrt(rho) sum sigma; the paper writes rho, which is larger. Width and
-    dictionary fail with probability at most delta/2 each.
+    sum sigma~ <= sqrt(rho) sum sigma; the paper writes rho, which is larger. Band and dictionary
+    fail with probability at most delta/2 each. The ridge must be at least 1.
 
     Parameters
     ----------
-    setting
-        What the theorems take as known; `rounds` may not exceed its horizon, and ridge >= 1.
-    rounds
-        T, integers of any shape.
-    gain
-        Upper bound on gamma_T, one number or one a round.
     accuracy
         eps in (0, 1).
     most_directions
@@ -287,9 +258,9 @@ def theorem4_regret_bound(
     t = round_numbers(rounds, setting.horizon)
     gains = at_each_round("gain", gain, t)
     m = dictionary_size_bound(setting, t, gains, accuracy=accuracy, most=most_directions)
-    width = largest_widths(Theorem4(setting, accuracy), t, gains, m)
+    beta = largest_betas(Theorem4(setting, accuracy), t, gains, m)
     rho = (1.0 + accuracy) / (1.0 - accuracy)
-    return 2.0 * width * np.sqrt(rho * _variance_sum(setting, gains) * t)
+    return 2.0 * beta * np.sqrt(rho * _variance_sum(setting, gains) * t)
 
 
 def exact_features_regret_bound(
@@ -307,17 +278,11 @@ def exact_features_regret_bound(
 
     with m the rank, H the horizon and c the part of k(x, x) the features leave out, which stays
     in the variance. The features kept are a projection, K~ <= K, so Lemma 5 holds for them with
-    gamma_T. The width covers the bias while c H <= lambda (Appendix D.3: |Phi (I - P)|^2 <= c H);
+    gamma_T. beta_T covers the bias while c H <= lambda (Appendix D.3: |Phi (I - P)|^2 <= c H);
     more is refused.
 
     Parameters
     ----------
-    setting
-        What the theorems take as known; `rounds` may not exceed its horizon.
-    rounds
-        T, integers of any shape.
-    gain
-        Upper bound on gamma_T, one number or one a round.
     directions
         m, the number of features: the numerical rank of the arms' kernel matrix.
     residual
@@ -338,24 +303,16 @@ def exact_features_regret_bound(
             f"residual={residual!r}, horizon={setting.horizon}, ridge={setting.ridge!r}."
         )
     gains = at_each_round("gain", gain, t)
-    width = largest_widths(Theorem4(setting, 0.0), t, gains, m)
-    return 2.0 * width * np.sqrt((_variance_sum(setting, gains) + left_out * t) * t)
+    beta = largest_betas(Theorem4(setting, 0.0), t, gains, m)
+    return 2.0 * beta * np.sqrt((_variance_sum(setting, gains) + left_out * t) * t)
 
 
 def linear_bandit_regret_bound(setting: Setting, rounds: ArrayLike, dim: int) -> Array:
     """Return the bound for linear bandits with |x| <= 1 in R^d (Remark 7).
 
     The features are x itself: `exact_features_regret_bound` with m = d and
-    gamma_T <= d/2 ln(1 + T/(lambda d)), in all O~(d T^(1/(1+alpha))).
-
-    Parameters
-    ----------
-    setting
-        What the theorems take as known; B bounds the length of the weight vector.
-    rounds
-        T, integers of any shape, up to the horizon.
-    dim
-        d.
+    gamma_T <= d/2 ln(1 + T/(lambda d)), in all O~(d T^(1/(1+alpha))). B bounds the length of the
+    weight vector.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""b_t and beta_t of the schedules as functions of arrays; the formulas stand in `schedules`."""
+"""b_t and beta_t as arrays over rounds; `tailproof.bandits.schedules` has the formulas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailproof.theory._rounds import at_each_round, round_numbers
 Array = NDArray[np.float64]
 
 
-def truncation_levels(schedule: Schedule, rounds: ArrayLike, directions: int = 0) -> Array:
+def truncation_thresholds(schedule: Schedule, rounds: ArrayLike, directions: int = 0) -> Array:
     """Return b_t of a schedule for every t in `rounds`, in units of payoff.
 
     Parameters
@@ -29,15 +29,15 @@ def truncation_levels(schedule: Schedule, rounds: ArrayLike, directions: int = 0
     --------
     >>> from tailproof.bandits.schedules import MomentBound, Setting, Theorem1
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
-    >>> truncation_levels(Theorem1(setting), [1, 16, 10_000])
+    >>> truncation_thresholds(Theorem1(setting), [1, 16, 10_000])
     array([ 1.,  2., 10.])
     """
     t = round_numbers(rounds)
-    levels = [schedule.truncation(int(s), directions) for s in t.flat]
-    return np.array(levels, dtype=np.float64).reshape(t.shape)
+    thresholds = [schedule.truncation(int(s), directions) for s in t.flat]
+    return np.array(thresholds, dtype=np.float64).reshape(t.shape)
 
 
-def largest_widths(
+def largest_betas(
     schedule: Schedule, rounds: ArrayLike, gain: ArrayLike, directions: ArrayLike = 0
 ) -> Array:
     """Return beta_T of a schedule at its largest, for every T in `rounds`.
@@ -60,14 +60,14 @@ def largest_widths(
     --------
     >>> from tailproof.bandits.schedules import MomentBound, Setting, Theorem1
     >>> setting = Setting(MomentBound(1.0, 1.0), 1.0, 1.0, 0.1, 10_000)
-    >>> largest_widths(Theorem1(setting), [1, 10_001], gain=[0.3, 10.0]).round(2)
+    >>> largest_betas(Theorem1(setting), [1, 10_001], gain=[0.3, 10.0]).round(2)
     array([  1.  , 149.81])
     """
     t = round_numbers(rounds)
     log_det = 2.0 * at_each_round("gain", gain, t)
     m = at_each_round("directions", directions, t)
-    widths = [
-        schedule.beta(int(s) - 1, math.floor(one), float(log))
-        for s, one, log in zip(t.flat, m.flat, log_det.flat, strict=True)
+    betas = [
+        schedule.beta(int(s) - 1, math.floor(count), float(log))
+        for s, count, log in zip(t.flat, m.flat, log_det.flat, strict=True)
     ]
-    return np.array(widths, dtype=np.float64).reshape(t.shape)
+    return np.array(betas, dtype=np.float64).reshape(t.shape)

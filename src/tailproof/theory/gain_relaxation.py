@@ -26,7 +26,7 @@ from tailproof._util import checks
 from tailproof.bandits.low_rank import kernel_coordinates
 from tailproof.kernels import Kernel
 from tailproof.theory._rounds import round_numbers
-from tailproof.theory.information_gain import checked_arms
+from tailproof.theory.maximum_gain import checked_arms
 
 Array = NDArray[np.float64]
 
@@ -54,8 +54,8 @@ class RelaxedGain:
 
 
 @dataclass(frozen=True, eq=False)
-class _Arms:
-    """Coordinates (n, r) of the arms, and what they leave out of k(x, x) at most."""
+class _Design:
+    """Coordinates (n, r) of the arms, the largest k(x, x), and the most they leave out of it."""
 
     coordinates: Array
     residual: float
@@ -73,12 +73,12 @@ class _Arms:
         return value, np.einsum("ij,ij->j", half, half) / self.ridge
 
 
-def _arms(kernel: Kernel, arms: ArrayLike, ridge: float) -> _Arms:
+def _design(kernel: Kernel, arms: ArrayLike, ridge: float) -> _Design:
     X, ridge = checked_arms(kernel, arms), checks.positive("ridge", ridge)
     coordinates, diagonal = kernel_coordinates(kernel, X), kernel.diagonal(X)
     kept = np.einsum("ij,ij->i", coordinates, coordinates)
     residual = max(float(np.max(diagonal - kept)), 0.0)
-    return _Arms(coordinates, residual, float(diagonal.max()), ridge)
+    return _Design(coordinates, residual, float(diagonal.max()), ridge)
 
 
 def relaxed_gain(
@@ -94,14 +94,8 @@ def relaxed_gain(
 
     Parameters
     ----------
-    kernel
-        Any kernel.
-    arms
-        (n, d).
-    ridge
-        lambda > 0.
-    count
-        t, at least 1.
+    kernel, arms, ridge, count
+        As in `tailproof.theory.maximum_gain`.
     tolerance
         Stop when the certified gap is at most this share of the value.
     most_steps
@@ -114,27 +108,27 @@ def relaxed_gain(
     >>> relaxed.weights.round(2), round(relaxed.upper, 3)  # gamma_4 is 1.242
     (array([1.33, 1.33, 1.33]), 1.27)
     """
-    ground = _arms(kernel, arms, ridge)
+    design = _design(kernel, arms, ridge)
     count = checks.integer("count", count, low=1)
     tolerance = checks.positive("tolerance", tolerance)
     most_steps = checks.integer("most_steps", most_steps, low=1)
-    return _maximize(ground, count, tolerance, most_steps)
+    return _maximize(design, count, tolerance, most_steps)
 
 
-def _maximize(ground: _Arms, count: int, tolerance: float, most_steps: int) -> RelaxedGain:
-    n = len(ground.coordinates)
+def _maximize(design: _Design, count: int, tolerance: float, most_steps: int) -> RelaxedGain:
+    n = len(design.coordinates)
     weights, upper = np.full(n, count / n), np.inf
     for step in range(1, most_steps + 1):
-        value, leverage = ground.evaluate(weights)
+        value, leverage = design.evaluate(weights)
         total = float(weights @ leverage)
         upper = min(upper, value + 0.5 * (count * float(leverage.max()) - total))
         if upper - value <= tolerance * value or step == most_steps:
             break
         weights = weights * leverage * (count / total)
     # K = Psi Psi^T + E with E >= 0: ln det grows by at most trace(E of the points) / lambda.
-    upper += 0.5 * count * ground.residual / ground.ridge
+    upper += 0.5 * count * design.residual / design.ridge
     # Hadamard's inequality, the better bound while plays are fewer than arms.
-    upper = min(upper, 0.5 * count * float(np.log1p(ground.largest / ground.ridge)))
+    upper = min(upper, 0.5 * count * float(np.log1p(design.largest / design.ridge)))
     return RelaxedGain(value, upper, weights, step)
 
 
@@ -152,12 +146,8 @@ def gain_upper_bound(
 
     Parameters
     ----------
-    kernel
-        Any kernel.
-    arms
-        (n, d).
-    ridge
-        lambda > 0.
+    kernel, arms, ridge
+        As in `tailproof.theory.maximum_gain`.
     rounds
         t, integers of any shape.
     tolerance
@@ -175,10 +165,10 @@ def gain_upper_bound(
     >>> gain_upper_bound(tp.SquaredExponential(0.2), X, 1.0, [1, 100, 100_000]).round(1)
     array([ 0.3,  7.5, 34.1])
     """
-    ground, t = _arms(kernel, arms, ridge), round_numbers(rounds)
+    design, t = _design(kernel, arms, ridge), round_numbers(rounds)
     tolerance = checks.positive("tolerance", tolerance)
     distinct, where = np.unique(t, return_inverse=True)
-    upper = np.array([_maximize(ground, int(s), tolerance, 1_000).upper for s in distinct])
+    upper = np.array([_maximize(design, int(s), tolerance, 1_000).upper for s in distinct])
     # gamma_t never falls with t, so a smaller bound at a later round bounds the earlier ones too.
     monotone = np.minimum.accumulate(upper[::-1])[::-1]
     return monotone[where].reshape(t.shape)

@@ -6,11 +6,14 @@ maximum runs over multisets of arms, and with N_i plays of arm i and K the arms'
 
     0.5 ln|I + N^(1/2) K N^(1/2) / lambda|,   N = diag(N_1 .. N_n).
 
-Three roads to gamma_t over finitely many arms::
+Three ways to gamma_t over finitely many arms::
 
     exact_maximum_gain    every multiset tried; for a handful of arms
     greedy_gain           a lower bound, and an upper one 1/(1 - 1/e) times larger
-    gain_upper_bound      the concave relaxation (module `relaxed_gain`), tight at any t
+    gain_upper_bound      the concave relaxation (module `gain_relaxation`), tight at any t
+
+In all of them `kernel` is any kernel, `arms` are (n, d), `ridge` is lambda > 0 and `count` is
+t >= 1; gains are in nats.
 """
 
 from __future__ import annotations
@@ -51,16 +54,7 @@ def checked_arms(kernel: Kernel, arms: ArrayLike) -> Array:
 
 
 def information_gain(kernel: Kernel, points: ArrayLike, ridge: float) -> float:
-    """Return 0.5 ln|I + K/lambda| of given points, in nats.
-
-    Parameters
-    ----------
-    kernel
-        Any kernel.
-    points
-        (t, d); equal points count as often as they occur.
-    ridge
-        lambda > 0.
+    """Return 0.5 ln|I + K/lambda| of given points (t, d), among which points may repeat.
 
     Examples
     --------
@@ -107,18 +101,7 @@ def exact_maximum_gain(
 ) -> ExactGain:
     """Return gamma_t over finitely many arms by trying every multiset of t = `count` plays.
 
-    Parameters
-    ----------
-    kernel
-        Any kernel.
-    arms
-        (n, d).
-    ridge
-        lambda > 0.
-    count
-        t, at least 1.
-    most
-        Refuse if there are more multisets, C(n + t - 1, t), than this.
+    More than `most` multisets, of which there are C(n + t - 1, t), are refused.
 
     Examples
     --------
@@ -189,17 +172,6 @@ def greedy_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int) -> Gr
     Each play costs one rank-one update of the posterior covariance: O(n^2), or O(n r) where the
     kernel matrix of n arms has numerical rank r.
 
-    Parameters
-    ----------
-    kernel
-        Any kernel.
-    arms
-        (n, d).
-    ridge
-        lambda > 0.
-    count
-        t, at least 1.
-
     Examples
     --------
     >>> import tailproof as tp
@@ -210,10 +182,10 @@ def greedy_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int) -> Gr
     X, ridge = checked_arms(kernel, arms), checks.positive("ridge", ridge)
     count = checks.integer("count", count, low=1)
     posterior = RidgePosterior(kernel, X, ridge, lambda t: math.inf)
-    nothing = np.zeros(len(X))
+    zero_mean = np.zeros(len(X))
     chosen, log_dets = np.empty(count, dtype=np.int64), np.empty(count)
     for t in range(count):
-        arm = engine.ucb_argmax(nothing, posterior.variance(), 1.0, TIE)
+        arm = engine.ucb_argmax(zero_mean, posterior.variance(), 1.0, TIE)
         posterior.add(arm, 0.0)
         chosen[t], log_dets[t] = arm, posterior.log_det
     return GreedyGain(chosen, 0.5 * log_dets)
