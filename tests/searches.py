@@ -5,6 +5,8 @@ import math
 import numpy as np
 
 import tailproof as tp
+from tailproof.search.model.parameters import Observations
+from tailproof.search.state import to_state
 
 LINE = tp.Space(x=tp.Float(0, 1))
 MIXED = tp.Space(
@@ -38,6 +40,18 @@ def line(opt, values):
     return opt
 
 
-def facts(opt):
-    """The state without what is only kept to save time."""
-    return {key: value for key, value in opt.state().items() if key != "calibration"}
+def observations(n=80, seed=0, noise=lambda rng, n: 0.3 * rng.standard_t(1.5, n)):
+    """Payoffs sin(5 x) + noise at random points of the unit square."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2))
+    return Observations(points, np.sin(5.0 * points[:, 0]) + noise(rng, n))
+
+
+def snapshot(opt, *, model=True):
+    """The state of an optimizer as plain data; without the fitted model, what determines it."""
+    header, arrays = to_state(opt)
+    plain = {name: array.tolist() for name, array in arrays.items()}
+    if not model:
+        header["model"] = None
+        plain = {name: rows for name, rows in plain.items() if not name.startswith("part.model")}
+    return header, plain

@@ -16,36 +16,27 @@ from numpy.typing import NDArray
 
 from tailproof import storage
 from tailproof._util import checks
-from tailproof.search.acquisition.designs import even, scattered, survey_chance, surveys
-from tailproof.search.acquisition.optimize import maximize
-from tailproof.search.model.fit import next_refit, refit
-from tailproof.search.model.intervals import interval
-from tailproof.search.model.parameters import Calibration, Data, Settings, calibration_from_state
-from tailproof.search.model.posterior import Belief, believe
-from tailproof.search.options import Options, layout_of
+from tailproof.search.acquisition.designs import exploratory_point, random_point, sobol_point
+from tailproof.search.acquisition.optimize import maximize_ucb
+from tailproof.search.model.fit import fit_model, next_refit
+from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
+from tailproof.search.model.posterior import Posterior, condition, interval
+from tailproof.search.options import Options, kernel_layout
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.parameters import Float
-from tailproof.search.space.space import Configurations, Space, space_from_state
-from tailproof.search.trials import (
-    CompletedTrial,
-    Prediction,
-    Recommendation,
-    Trial,
-    params_from_state,
-    params_state,
-)
-from tailproof.tails import diagnose
+from tailproof.search.space.space import Configurations, Space
+from tailproof.search.trials import CompletedTrial, Prediction, Recommendation, Trial
 
 Array = NDArray[np.float64]
 
-# Every fourth refit forgets the one before: a bad start is overcome, and a rebuilt optimizer has
-# at most four refits to repeat.
+# Every fourth fit does not start from the one before: a bad start is overcome, and a rebuilt
+# optimizer has at most four fits to repeat.
 _FRESH = 4
 # Of pending trials about one in so many may be this close to each other, as a share of the cube's
-# side: a mean that stays as it is would send all of them to one place.
+# side: pending trials do not move the mean, which would send all of them to one place.
 _SHARE, _CLOSE = 4, 0.01
-# Fewest payoffs that a tail can be judged from.
-_JUDGED = 20
+# Fewest payoffs whose tails are diagnosed.
+_FEWEST_FOR_TAILS = 20
 
 
 class Optimizer:
@@ -60,7 +51,7 @@ class Optimizer:
     minimize
         Whether payoffs are costs.
     options
-        How it works; the defaults are meant for everybody.
+        How it works; the defaults suit most problems.
 
     Examples
     --------
@@ -91,18 +82,17 @@ class Optimizer:
         self.space, self.options = space, options or Options()
         self.seed = checks.integer("seed", seed, low=0)
         self.minimize = bool(minimize)
-        self._settings = Settings(layout_of(space, self.options), self.options.loss)
-        self._initial = self.options.n_initial or max(8, 2 * space.dimension)
+        self._config = ModelConfig(kernel_layout(space, self.options), self.options.loss)
+        self._n_initial = self.options.n_initial or max(8, 2 * space.dimension)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
-        self._told: list[CompletedTrial] = []
-        self._finished: set[int] = set()
-        self._positions: list[Array] = []
-        self._calibration: Calibration | None = None
-        self._belief: tuple[Any, Belief] | None = None
+        self._completed: dict[int, CompletedTrial] = {}
+        self._positions: list[Array] = []  # of the completed trials
+        self._model: ModelParameters | None = None
+        self._posterior: tuple[Any, Posterior] | None = None
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._completed)
 
     def __repr__(self) -> str:
         aim = "minimize" if self.minimize else "maximize"
@@ -111,37 +101,38 @@ class Optimizer:
     @property
     def trials(self) -> list[CompletedTrial]:
         """The payoffs told, in the order they came."""
-        return [CompletedTrial(one.trial.copy(), one.value) for one in self._told]
+        return [CompletedTrial(_copy(d.trial), d.value) for d in self._completed.values()]
 
     @property
     def pending(self) -> list[Trial]:
         """Trials asked, neither told nor withdrawn."""
-        return [self._trials[number][0].copy() for number in self._pending]
+        return [_copy(self._trials[number][0]) for number in self._pending]
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
         """Which payoffs of `trials` have a residual that the robust loss limits, (n,)."""
-        return self._believe([]).clipped.copy() if self._told else np.zeros(0, dtype=np.bool_)
+        if not self._completed:
+            return np.zeros(0, dtype=np.bool_)
+        return self._condition([]).clipped.copy()
 
     def ask(self, *, context: Mapping[str, Any] | None = None) -> Trial:
         """Return the next trial; it counts as pending until it is told or withdrawn.
 
-        Ask several times for a batch: each knows of those before it.
+        Ask several times for a batch: pending trials are taken into account.
 
         Parameters
         ----------
         context
-            Values of parameters that are not chosen but met, such as the hour or the client: the
+            Values of parameters that are given, not chosen, such as the hour or the client: the
             trial has them, and the others are chosen for them.
         """
-        number, section = len(self._trials), self._section(context)
-        u = self._propose(
-            number, [self._trials[one][1] for one in self._pending], section, self.seed
-        )
+        number, space = len(self._trials), self._search_space(context)
+        pending = [self._trials[waiting][1] for waiting in self._pending]
+        u = self._propose(number, pending, space, self.seed)
         trial = Trial(number, self._params(u, context))
         self._trials[number] = (trial, u)
         self._pending[number] = None
-        return trial.copy()  # the caller's own: it may be changed
+        return _copy(trial)
 
     def propose(
         self,
@@ -153,13 +144,13 @@ class Optimizer:
     ) -> dict[str, Any]:
         """Return what would be asked as trial `number` while `pending` are running; change nothing.
 
-        For those who keep trials elsewhere: it depends on the payoffs told, in their order, on
+        For programs that keep trials elsewhere: it depends on the payoffs told, in their order, on
         `pending`, `number`, `context` and the seed alone. `seed` replaces the optimizer's own.
         """
-        number, section = checks.integer("number", number, low=0), self._section(context)
-        waiting = self._positions_of("pending", pending)
+        number, space = checks.integer("number", number, low=0), self._search_space(context)
+        positions = self._positions_of("pending", pending)
         chosen = self.seed if seed is None else checks.integer("seed", seed, low=0)
-        return self._params(self._propose(number, waiting, section, chosen), context)
+        return self._params(self._propose(number, positions, space, chosen), context)
 
     def tell(self, trial: Trial | int, value: float) -> None:
         """Take the payoff of a trial, in any order; one that was withdrawn may still come.
@@ -172,17 +163,16 @@ class Optimizer:
             Its payoff.
         """
         number = self._number(trial)
-        if number in self._finished:
+        if number in self._completed:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
         payoff = checks.number("value", value)
         if abs(payoff) > checks.LARGEST_PAYOFF:
             raise ValueError(
                 f"`|value| <= {checks.LARGEST_PAYOFF:g}` must hold, but got value={value!r}."
             )
-        known, u = self._trials[number]
+        asked, u = self._trials[number]
         self._pending.pop(number, None)
-        self._finished.add(number)
-        self._told.append(CompletedTrial(known, payoff))
+        self._completed[number] = CompletedTrial(asked, payoff)
         self._positions.append(u)
 
     def add(self, params: Mapping[str, Any], value: float) -> Trial:
@@ -196,7 +186,7 @@ class Optimizer:
         except ValueError:
             del self._trials[number]
             raise
-        return trial.copy()
+        return _copy(trial)
 
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
@@ -211,50 +201,51 @@ class Optimizer:
         """Return the robust mean payoff at configurations, with an interval."""
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._need_payoffs()
-        places = self._positions_of("configurations", configurations)
-        U = np.array(places).reshape(len(places), self.space.dimension)
-        return self._estimate(self._believe([]), U, level)
+        positions = self._positions_of("configurations", configurations)
+        return self._predict(self._condition([]), self._stack(positions), level)
 
     def recommend(
         self, *, level: float = 0.9, context: Mapping[str, Any] | None = None
     ) -> Recommendation:
-        """Return the configuration with the best robust mean, never the luckiest payoff's.
+        """Return the configuration with the best robust mean, not the one of the best payoff.
 
         Parameters
         ----------
         level
-            Of the interval.
+            Confidence level of the interval.
         context
             Values of some parameters: then it is the best of the configurations that have them,
-            and so is the luckiest, if one was measured. Counts and tails are of all payoffs.
+            and the best observed one is of those, too, if any was measured. Counts and tails are
+            of all payoffs.
         """
         level = checks.in_unit_interval("level", level, closed_above=False)
-        section = self._section(context)
+        space = self._search_space(context)
         self._need_payoffs()
-        belief = self._believe([])
-        rng = np.random.default_rng([self.seed, len(self._told), 1])
-        seen, told = np.array(self._positions), self._told
-        u = maximize(section, belief, 0.0, seen, rng)
-        # Of equally good ones a configuration that was measured.
-        if isinstance(section, ContextSpace):
-            here = section.contains(seen)
-            told = [one for one, inside in zip(told, here, strict=True) if inside] or told
-            seen = seen[here]
-        best, *known = belief.uppers(self.space.encode(np.vstack([u, seen])), 0.0)
-        if max(known, default=-np.inf) >= best:
-            u = seen[int(np.argmax(known))]
-        estimate = self._estimate(belief, u[None], level)
-        best_observed = (min if self.minimize else max)(told, key=lambda one: one.value)
+        posterior = self._condition([])
+        rng = np.random.default_rng([self.seed, len(self), 1])
+        seen, completed = np.array(self._positions), list(self._completed.values())
+        u = maximize_ucb(space, posterior, 0.0, seen, rng)
+        if isinstance(space, ContextSpace):
+            inside = space.contains(seen)
+            completed = [d for d, agrees in zip(completed, inside, strict=True) if agrees]
+            completed = completed or list(self._completed.values())
+            seen = seen[inside]
+        # Among equally good configurations one that was measured is preferred.
+        best, *measured = posterior.ucb(self.space.encode(np.vstack([u, seen])), 0.0)
+        if max(measured, default=-np.inf) >= best:
+            u = seen[int(np.argmax(measured))]
+        prediction = self._predict(posterior, u[None], level)
+        best_observed = (min if self.minimize else max)(completed, key=lambda d: d.value)
         return Recommendation(
             params=self._params(u, context),
-            mean=float(estimate.mean[0]),
-            lower=float(estimate.lower[0]),
-            upper=float(estimate.upper[0]),
+            mean=float(prediction.mean[0]),
+            lower=float(prediction.lower[0]),
+            upper=float(prediction.upper[0]),
             level=level,
-            payoffs=sum(bool(np.array_equal(u, one)) for one in self._positions),
+            payoffs=sum(bool(np.array_equal(u, position)) for position in self._positions),
             total_payoffs=len(self),
-            clipped=int(belief.clipped.sum()),
-            tails=_tails(belief.residuals),
+            clipped=int(posterior.clipped.sum()),
+            tails=_tails(posterior.residuals),
             best_observed_params=dict(best_observed.trial.params),
             best_observed_value=best_observed.value,
         )
@@ -264,19 +255,6 @@ class Optimizer:
         from tailproof.search import state
 
         storage.save(path, state.FORMAT, *state.to_state(self))
-
-    def state(self) -> dict[str, Any]:
-        """Return everything as JSON-able data, for `optimizer_from_state`."""
-        return {
-            "space": self.space.state(),
-            "seed": self.seed,
-            "minimize": self.minimize,
-            "params": [params_state(trial.params) for trial, _ in self._trials.values()],
-            "positions": [u.tolist() for _, u in self._trials.values()],
-            "told": [[one.trial.number, one.value] for one in self._told],
-            "pending": list(self._pending),
-            "calibration": None if self._calibration is None else self._calibration.state(),
-        }
 
     def _number(self, trial: Trial | int) -> int:
         number = trial.number if isinstance(trial, Trial) else trial
@@ -290,22 +268,24 @@ class Optimizer:
             raise ValueError(wrong)
         return number
 
-    def _section(self, context: Mapping[str, Any] | None) -> Space | Configurations | ContextSpace:
-        """Return where to search: the space, or the part of it that a context leaves."""
+    def _search_space(
+        self, context: Mapping[str, Any] | None
+    ) -> Space | Configurations | ContextSpace:
+        """Return what is searched: the space, or the part of it that agrees with a context."""
         return self.space if context is None else ContextSpace(self.space, context)
 
     def _params(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the configuration at u; a number of a continuum keeps the digits it was given.
+        """Return the configuration at u; continuous values that were given keep all their digits.
 
         The cube has fewer.
         """
-        usual = self.space.params(u)
+        params = self.space.params(u)
         if given is None or not isinstance(self.space, Space):
-            return usual
+            return params
         for name, p in self.space.parameters.items():
             if name in given and isinstance(p, Float) and p.count is None:
-                usual[name] = float(given[name])
-        return usual
+                params[name] = float(given[name])
+        return params
 
     def _position(self, params: Mapping[str, Any]) -> Array:
         return self.space.snap(self.space.position(params)[None])[0]
@@ -313,19 +293,20 @@ class Optimizer:
     def _positions_of(self, name: str, configurations: Any) -> list[Array]:
         if isinstance(configurations, Mapping) or not isinstance(configurations, Iterable):
             raise ValueError(f"`{name}` must be a list of dicts, but got {configurations!r}.")
-        return [self._position(one) for one in configurations]
+        return [self._position(params) for params in configurations]
+
+    def _stack(self, positions: list[Array]) -> Array:
+        """Return positions as the rows of an array, (k, dimension)."""
+        return np.array(positions).reshape(len(positions), self.space.dimension)
 
     def _need_payoffs(self) -> None:
-        if not self._told:
+        if not self._completed:
             raise ValueError("`tell` must have been called before, but no payoff is known.")
 
-    def _data(self) -> Data:
+    def _observations(self) -> Observations:
         sign = -1.0 if self.minimize else 1.0
-        U = np.array(self._positions).reshape(len(self._positions), self.space.dimension)
-        return Data(
-            self.space.encode(U),
-            np.array([sign * one.value for one in self._told]),
-        )
+        payoffs = np.array([sign * done.value for done in self._completed.values()])
+        return Observations(self.space.encode(self._stack(self._positions)), payoffs)
 
     def _propose(
         self,
@@ -334,101 +315,75 @@ class Optimizer:
         space: Space | Configurations | ContextSpace,
         seed: int,
     ) -> Array:
-        rng = np.random.default_rng([seed, number])
-        design = scattered if isinstance(space, ContextSpace) else even
-        if number < self._initial or len(self._told) < self._first():
+        at_random = isinstance(space, ContextSpace)
+        design = random_point if at_random else sobol_point
+        if number < self._n_initial or len(self) < self._first_fit():
             return design(space, number, [seed])
-        point = self._surveyed(number, space, [seed, 0, 3])
+        rate = self.options.exploration_rate
+        point = exploratory_point(space, number, rate, [seed, 0, 3], at_random=at_random)
         if point is not None:
             return point
-        U = np.array(pending).reshape(len(pending), self.space.dimension)
-        belief = self._believe(pending)
-        if belief.remainder.process is not None:  # then where nobody looks there may be a mean
-            point = self._surveyed(number, space, [seed, 0, 4], 0.5)
+        posterior = self._condition(pending)
+        if posterior.tail.deviation is not None:  # there may be a mean where no trial was made
+            point = exploratory_point(
+                space, number, rate, [seed, 0, 4], offset=0.5, at_random=at_random
+            )
             if point is not None:
                 return point
+        U = self._stack(pending)
         seen = np.vstack([np.array(self._positions), U])
-        u = maximize(space, belief, self.options.kappa, seen, rng)
+        rng = np.random.default_rng([seed, number])
+        u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
         crowded = len(U) and space.count is None and _near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [seed, 0, 5]) if crowded else u
 
-    def _surveyed(
-        self,
-        number: int,
-        space: Space | Configurations | ContextSpace,
-        stream: list[int],
-        ahead: float = 0.0,
-    ) -> Array | None:
-        """Return the point of a survey's stream if trial `number` is one of its, else None."""
-        rate = self.options.exploration_rate
-        if isinstance(space, ContextSpace):
-            draw = np.random.default_rng([*stream, number, 6]).random()
-            due = draw < survey_chance(rate, number)
-            return scattered(space, number, stream) if due else None
-        count = surveys(rate, number, ahead)
-        due = count > surveys(rate, number - 1, ahead)
-        return even(space, count, stream) if due else None
+    def _first_fit(self) -> int:
+        """Return the number of payoffs at which the first fit is due."""
+        return max(self._n_initial // 2, 2)
 
-    def _first(self) -> int:
-        return max(self._initial // 2, 2)
+    def _fit(self, observations: Observations) -> ModelParameters:
+        """Return the parameters of the last fit that was due, with those before it if needed."""
+        count = len(observations)
+        if count < self._first_fit():
+            return fit_model(observations, None, self._config)
+        due = [self._first_fit()]
+        while next_refit(due[-1]) <= count:
+            due.append(next_refit(due[-1]))
+        model = self._model
+        if model is not None and model.count == due[-1]:
+            return model
+        begin = (len(due) - 1) // _FRESH * _FRESH
+        if model is not None and model.count not in due[begin:]:
+            model = None
+        for index in range(begin, len(due)):
+            if model is None or model.count < due[index]:
+                start = None if index == begin else model
+                model = fit_model(observations.first(due[index]), start, self._config)
+        self._model = model
+        assert model is not None
+        return model
 
-    def _calibrated(self, data: Data) -> Calibration:
-        """Return the calibration of the last refit that was due, with those before it if needed."""
-        count = len(data)
-        if count < self._first():
-            return refit(data, None, self._settings)
-        marks = [self._first()]
-        while next_refit(marks[-1]) <= count:
-            marks.append(next_refit(marks[-1]))
-        known = self._calibration
-        if known is not None and known.count == marks[-1]:
-            return known
-        begin = (len(marks) - 1) // _FRESH * _FRESH
-        result = known if known is not None and known.count in marks[begin:] else None
-        for index in range(begin, len(marks)):
-            if result is None or result.count < marks[index]:
-                start = None if index == begin else result
-                result = refit(data.first(marks[index]), start, self._settings)
-        assert result is not None
-        self._calibration = result
-        return result
+    def _condition(self, pending: list[Array]) -> Posterior:
+        """Return the posterior given all payoffs and pending positions; the last one is kept."""
+        key = (len(self), len(pending), np.array(pending).tobytes())
+        if self._posterior is None or self._posterior[0] != key:
+            observations = self._observations()
+            waiting = self.space.encode(self._stack(pending))
+            model = self._fit(observations)
+            self._posterior = (key, condition(observations, waiting, model, self._config))
+        return self._posterior[1]
 
-    def _believe(self, pending: list[Array]) -> Belief:
-        key = (len(self._told), len(pending), np.array(pending).tobytes())
-        if self._belief is None or self._belief[0] != key:
-            data = self._data()
-            U = np.array(pending).reshape(len(pending), self.space.dimension)
-            calibration = self._calibrated(data)
-            belief = believe(data, self.space.encode(U), calibration, self._settings)
-            self._belief = (key, belief)
-        return self._belief[1]
-
-    def _estimate(self, belief: Belief, U: Array, level: float) -> Prediction:
-        center, half = interval(belief, self._data(), self._settings, self.space.encode(U), level)
+    def _predict(self, posterior: Posterior, U: Array, level: float) -> Prediction:
+        X = self.space.encode(U)
+        center, half = interval(posterior, self._observations(), self._config, X, level)
         if self.minimize:
             center = -center
         return Prediction(center, center - half, center + half, level)
 
 
-def optimizer_from_state(state: Mapping[str, Any], options: Options) -> Optimizer:
-    """Return the optimizer whose `state()` this is."""
-    space = space_from_state(state["space"])
-    result = Optimizer(space, seed=state["seed"], minimize=state["minimize"], options=options)
-    pairs = zip(state["params"], state["positions"], strict=True)
-    for number, (params, place) in enumerate(pairs):
-        u = np.array(place, dtype=np.float64).reshape(space.dimension)
-        trial = Trial(number, params_from_state(params))
-        if not np.allclose(result._position(trial.params), u, rtol=0.0, atol=1e-9):
-            raise ValueError(f"trial {number} does not lie where its parameters do.")
-        result._trials[number] = (trial, u)
-    for number, value in state["told"]:
-        result.tell(number, value)
-    result._pending = dict.fromkeys(result._number(one) for one in state["pending"])
-    if state["calibration"] is not None:
-        known = calibration_from_state(state["calibration"])
-        known.check(result._settings.layout, len(result))
-        result._calibration = known
-    return result
+def _copy(trial: Trial) -> Trial:
+    """Return a trial that the caller may change."""
+    return Trial(trial.number, dict(trial.params))
 
 
 def _near(U: Array, u: Array) -> int:
@@ -438,9 +393,10 @@ def _near(U: Array, u: Array) -> int:
 
 def _tails(residuals: Array) -> str:
     """Say in words how heavy the tails of residuals look."""
-    if len(residuals) < _JUDGED:
-        return f"tails not judged from fewer than {_JUDGED} payoffs"
+    from tailproof.tails import diagnose  # loads scipy.stats, which an `ask` does not need
+
+    if len(residuals) < _FEWEST_FOR_TAILS:
+        return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} payoffs"
     if float(np.ptp(residuals)) == 0.0:
         return "no noise seen"
-    verdict = diagnose(np.clip(residuals, -1e60, 1e60)).pooled
-    return f"{verdict.verdict}"
+    return f"{diagnose(np.clip(residuals, -1e60, 1e60)).pooled.verdict}"

@@ -1,4 +1,4 @@
-"""How the practical optimizer works: its options, and the model's layout that follows from them."""
+"""How the practical optimizer works: its options, and the kernel layout that follows from them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tailproof._compiled import correlation as engine
 from tailproof._util import checks
-from tailproof.search.model.gp import Layout
+from tailproof.search.model.correlation import KERNELS, KernelLayout
 from tailproof.search.model.noise import AdaptiveWindow, RobustLoss
 from tailproof.search.space.space import Configurations, Space
-
-_KERNELS = {"matern": engine.MATERN, "se": engine.SQUARED_EXPONENTIAL}
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Options:
             if value < 0.0:
                 raise ValueError(f"`{name} >= 0` must hold, but got {name}={value!r}.")
             object.__setattr__(self, name, value)
-        checks.choice("kernel", self.kernel, tuple(_KERNELS))
+        checks.choice("kernel", self.kernel, KERNELS)
         checks.instance("loss", self.loss, RobustLoss, "a robust loss, such as AdaptiveWindow()")
         if self.additive_groups is not None:
             groups = _checked_groups(self.additive_groups)
@@ -64,40 +61,37 @@ class Options:
 
 
 def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
-    wrong = (
+    wrong = ValueError(
         '`additive_groups` must be groups of names, such as (("a", "b"), ("c",)), '
         f"but got {groups!r}."
     )
     if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise ValueError(wrong)
+        raise wrong
     result = []
     for group in groups:
         if isinstance(group, str) or not isinstance(group, Iterable):
-            raise ValueError(wrong)
+            raise wrong
         result.append(tuple(group))
-    if (
-        not all(result)
-        or not result
-        or any(not isinstance(name, str) for group in result for name in group)
-    ):
-        raise ValueError(wrong)
+    names = [name for group in result for name in group]
+    if not result or not all(result) or not all(isinstance(name, str) for name in names):
+        raise wrong
     return tuple(result)
 
 
-def layout_of(space: Space | Configurations, options: Options) -> Layout:
-    """Return how the model's coordinates of a space belong together under the options."""
-    owner = np.asarray(space.parameter_of_column, dtype=np.int64)
-    group = np.zeros(len(owner), dtype=np.int64)
+def kernel_layout(space: Space | Configurations, options: Options) -> KernelLayout:
+    """Return the lengthscale and the additive group of every encoded column of a space."""
+    parameters = np.asarray(space.parameter_of_column, dtype=np.int64)
+    groups = np.zeros(len(parameters), dtype=np.int64)
     if options.additive_groups is not None:
         if not isinstance(space, Space):
             raise ValueError("`additive_groups` must be None for Configurations, but got groups.")
-        free = [name for name in space.names if space.parameters[name].encoded_dimension]
-        flat = [name for one in options.additive_groups for name in one]
-        if sorted(flat) != sorted(free):
+        free = [name for name in space.names if space.parameters[name].count != 1]
+        given = [name for group in options.additive_groups for name in group]
+        if sorted(given) != sorted(free):
             raise ValueError(
                 "`additive_groups` must name every parameter that varies once, "
-                f"{free}, but got {flat}."
+                f"{free}, but got {given}."
             )
-        of = {name: index for index, one in enumerate(options.additive_groups) for name in one}
-        group = np.array([of[free[one]] for one in owner], dtype=np.int64)
-    return Layout(owner, group, _KERNELS[options.kernel])
+        index = {name: i for i, group in enumerate(options.additive_groups) for name in group}
+        groups = np.array([index[free[k]] for k in parameters], dtype=np.int64)
+    return KernelLayout(parameters, groups, options.kernel)

@@ -1,15 +1,12 @@
-"""What goes into the practical optimizer and what comes out: trials and recommendations."""
+"""Trials, predictions and recommendations of the practical optimizer, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from tailproof.search.space.values import typed, untyped
 
 Array = NDArray[np.float64]
 
@@ -20,10 +17,6 @@ class Trial:
 
     number: int
     params: dict[str, Any]
-
-    def copy(self) -> Trial:
-        """Return the trial with a dict of its own."""
-        return Trial(self.number, dict(self.params))
 
 
 @dataclass(frozen=True)
@@ -88,13 +81,3 @@ class Recommendation:
             f"to {self.upper:.4g}; {self.total_payoffs} payoffs, {self.clipped} clipped; "
             f"{self.tails})"
         )
-
-
-def params_state(params: Mapping[str, Any]) -> list[list[Any]]:
-    """Return params as JSON that keeps 1, 1.0 and True apart, for `params_from_state`."""
-    return [[name, *typed(value)] for name, value in params.items()]
-
-
-def params_from_state(listed: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return the params that `params_state` was given."""
-    return {name: untyped(kind, value) for name, kind, value in listed}

@@ -1,4 +1,4 @@
-"""The search for the highest upper end of a belief: against fine grids, in every kind of space."""
+"""Maximization of the upper confidence bound: against fine grids, in every kind of space."""
 
 import itertools
 import math
@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from tailproof import Choice, Configurations, Fixed, Float, Int, Space
-from tailproof.search.acquisition.optimize import maximize, sobol
-from tailproof.search.model.fit import refit
-from tailproof.search.model.gp import Layout
-from tailproof.search.model.parameters import Data, Settings
-from tailproof.search.model.posterior import believe
+from tailproof.search.acquisition.optimize import maximize_ucb, sobol
+from tailproof.search.model.correlation import KernelLayout
+from tailproof.search.model.fit import fit_model
+from tailproof.search.model.parameters import ModelConfig, Observations
+from tailproof.search.model.posterior import condition
 
 NONE = np.empty((0, 2))
 
 
 class Hills:
-    """A belief made of bumps in the model's coordinates, with a deviation that varies, too."""
+    """A posterior made of bumps, with a deviation that varies, too."""
 
     def __init__(self, centers, heights, reach=0.15, deviation=0.1):
         self.centers, self.heights = np.array(centers), np.array(heights)
@@ -28,20 +28,20 @@ class Hills:
         bumps = np.exp(-np.square(away).sum(axis=2) / (2.0 * self.reach**2))
         return bumps @ self.heights, self.deviation * (1.0 + C.sum(axis=1) / max(C.shape[1], 1))
 
-    def uppers(self, C, width):
+    def ucb(self, C, kappa):
         mean, deviation = self.predict(C)
-        return mean + width * deviation
+        return mean + kappa * deviation
 
-    def upper(self, c, width):
+    def ucb_gradient(self, c, kappa):
         mean, deviation = self.predict(c[None])
         away = c - self.centers
         bumps = self.heights * np.exp(-np.square(away).sum(axis=1) / (2.0 * self.reach**2))
-        slope = -(bumps @ away) / self.reach**2 + width * self.deviation / max(len(c), 1)
-        return float(mean[0] + width * deviation[0]), slope
+        slope = -(bumps @ away) / self.reach**2 + kappa * self.deviation / max(len(c), 1)
+        return float(mean[0] + kappa * deviation[0]), slope
 
 
-def upper(space, belief, width, U):
-    return belief.uppers(space.encode(U), width)
+def ucb(space, posterior, kappa, U):
+    return posterior.ucb(space.encode(U), kappa)
 
 
 def grid(space, count):
@@ -61,31 +61,32 @@ CASES = {
 
 
 @pytest.mark.parametrize(("space", "fine"), CASES.values(), ids=CASES)
-@pytest.mark.parametrize("width", [0.0, 2.0])
+@pytest.mark.parametrize("kappa", [0.0, 2.0])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_finds_the_maximum_of_a_fine_grid(space, fine, width, seed):
+def test_it_finds_the_maximum_of_a_fine_grid(space, fine, kappa, seed):
     rng = np.random.default_rng(seed)
     seen = space.snap(rng.random((30, space.dimension)))
     centers = space.encode(seen[:3])
-    belief = Hills(centers, [1.0, 0.7, 0.5])
-    u = maximize(space, belief, width, seen, np.random.default_rng(seed))
-    best = upper(space, belief, width, grid(space, fine)).max()
-    assert upper(space, belief, width, u[None])[0] >= best - 1e-3
+    posterior = Hills(centers, [1.0, 0.7, 0.5])
+    u = maximize_ucb(space, posterior, kappa, seen, np.random.default_rng(seed))
+    best = ucb(space, posterior, kappa, grid(space, fine)).max()
+    assert ucb(space, posterior, kappa, u[None])[0] >= best - 1e-3
 
 
 @pytest.mark.parametrize("dimension", [1, 2])
-@pytest.mark.parametrize("width", [0.0, 2.0])
-def test_it_finds_the_maximum_of_a_belief_from_payoffs(dimension, width):
+@pytest.mark.parametrize("kappa", [0.0, 2.0])
+def test_it_finds_the_maximum_of_a_fitted_posterior(dimension, kappa):
     rng = np.random.default_rng(dimension)
     space = Space({f"x{k}": Float(0, 1) for k in range(dimension)})
     U = space.snap(rng.random((40, dimension)))
     payoffs = np.cos(7.0 * U).sum(axis=1) + 0.3 * rng.standard_t(1.5, 40)
-    data = Data(U, payoffs)
-    settings = Settings(Layout(np.arange(dimension), np.zeros(dimension, dtype=np.int64)))
-    belief = believe(data, U[:0], refit(data, None, settings), settings)
-    u = maximize(space, belief, width, U, np.random.default_rng(0))
-    best = upper(space, belief, width, grid(space, 2001 if dimension == 1 else 71)).max()
-    assert upper(space, belief, width, u[None])[0] >= best - 1e-4
+    observations = Observations(U, payoffs)
+    config = ModelConfig(KernelLayout(np.arange(dimension), np.zeros(dimension, dtype=np.int64)))
+    model = fit_model(observations, None, config)
+    posterior = condition(observations, U[:0], model, config)
+    u = maximize_ucb(space, posterior, kappa, U, np.random.default_rng(0))
+    best = ucb(space, posterior, kappa, grid(space, 2001 if dimension == 1 else 71)).max()
+    assert ucb(space, posterior, kappa, u[None])[0] >= best - 1e-4
 
 
 @pytest.mark.parametrize(("space", "fine"), CASES.values(), ids=CASES)
@@ -93,8 +94,8 @@ def test_every_position_is_canonical(space, fine):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         seen = space.snap(rng.random((5, space.dimension)))
-        belief = Hills(rng.random((2, space.encoded_dimension)), [1.0, 0.9])
-        u = maximize(space, belief, 1.0, seen, rng)
+        posterior = Hills(rng.random((2, space.encoded_dimension)), [1.0, 0.9])
+        u = maximize_ucb(space, posterior, 1.0, seen, rng)
         assert u.shape == (space.dimension,)
         np.testing.assert_array_equal(space.snap(u[None])[0], u)
         again = space.position(space.params(u))
@@ -107,7 +108,7 @@ def test_small_spaces_are_searched_in_full():
         everything = space.enumerate(1000)
         for k in (0, 37, 99):
             center = space.encode(everything[k : k + 1])
-            u = maximize(space, Hills(center, [1.0], 0.01), 0.0, everything[:0], rng())
+            u = maximize_ucb(space, Hills(center, [1.0], 0.01), 0.0, everything[:0], rng())
             assert space.params(u) == space.params(everything[k])
 
 
@@ -120,26 +121,28 @@ def test_a_narrow_peak_at_a_site_is_not_missed_for_lack_of_candidates():
     space = Space(x=Float(0, 1), y=Float(0, 1))
     seen = space.snap(np.random.default_rng(1).random((700, 2)))
     lowest = seen[450:][np.argmin(seen[450:, 0])]
-    belief = Hills(space.encode(lowest[None]), [1.0], reach=1e-4)
-    u = maximize(space, belief, 0.0, seen, rng())
+    posterior = Hills(space.encode(lowest[None]), [1.0], reach=1e-4)
+    u = maximize_ucb(space, posterior, 0.0, seen, rng())
     np.testing.assert_allclose(u, lowest, atol=1e-6)
 
 
 def test_nothing_seen_is_no_obstacle():
     space = Space(x=Float(0, 1), y=Float(0, 1))
-    belief = Hills([[0.3, 0.8]], [1.0], 0.3)
-    u = maximize(space, belief, 0.0, NONE, rng())
+    posterior = Hills([[0.3, 0.8]], [1.0], 0.3)
+    u = maximize_ucb(space, posterior, 0.0, NONE, rng())
     np.testing.assert_allclose(u, [0.3, 0.8], atol=1e-3)
 
 
 def test_a_maximum_on_the_boundary_is_reached():
     space = Space(x=Float(0, 1), y=Float(0, 1))
-    u = maximize(space, Hills([[1.4, -0.2]], [1.0], 0.5), 0.0, NONE, rng())
+    u = maximize_ucb(space, Hills([[1.4, -0.2]], [1.0], 0.5), 0.0, NONE, rng())
     assert u.tolist() == [1.0, 0.0]
 
 
 def test_all_constant_spaces_have_one_position():
-    u = maximize(Space(k=Fixed(1)), Hills(np.empty((1, 0)), [1.0]), 2.0, np.empty((0, 0)), rng())
+    u = maximize_ucb(
+        Space(k=Fixed(1)), Hills(np.empty((1, 0)), [1.0]), 2.0, np.empty((0, 0)), rng()
+    )
     assert u.shape == (0,)
 
 
@@ -147,11 +150,12 @@ def test_a_list_longer_than_what_is_searched_in_full():
     rows = [{"a": float(k), "b": float((k * 37) % 10_000)} for k in range(10_000)]
     space = Configurations(rows)
     seen = space.snap(np.random.default_rng(0).random((20, 1)))
-    belief = Hills([[0.41, 0.27]], [1.0], 0.2)
-    u = maximize(space, belief, 0.0, seen, rng())
+    posterior = Hills([[0.41, 0.27]], [1.0], 0.2)
+    u = maximize_ucb(space, posterior, 0.0, seen, rng())
     everything = space.enumerate(10_000)
     assert (
-        upper(space, belief, 0.0, u[None])[0] >= upper(space, belief, 0.0, everything).max() - 0.01
+        ucb(space, posterior, 0.0, u[None])[0]
+        >= ucb(space, posterior, 0.0, everything).max() - 0.01
     )
 
 
@@ -169,8 +173,8 @@ def test_shifted_sobol_points_are_even(dimension):
 
 
 def test_the_same_generator_gives_the_same_place():
-    space, belief = CASES["mixed"][0], Hills(np.full((1, 5), 0.4), [1.0])
+    space, posterior = CASES["mixed"][0], Hills(np.full((1, 5), 0.4), [1.0])
     seen = space.snap(np.random.default_rng(2).random((10, 3)))
-    places = [maximize(space, belief, 1.0, seen, np.random.default_rng(5)) for _ in range(2)]
+    places = [maximize_ucb(space, posterior, 1.0, seen, np.random.default_rng(5)) for _ in range(2)]
     np.testing.assert_array_equal(*places)
     assert math.isfinite(places[0].sum())

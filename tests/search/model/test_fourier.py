@@ -1,4 +1,4 @@
-"""Fourier features of the surrogate: within 1e-6 of the correlation, on the whole unit cube."""
+"""Fourier features: within 1e-6 of the correlation, on the whole unit cube."""
 
 import itertools
 
@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 
 import literal_process as slow
 import tailproof as tp
-from tailproof._compiled import correlation as engine
-from tailproof.search.model import fourier as fourier_basis
+from tailproof.search.model import fourier
+from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.fourier import FourierBasis
-from tailproof.search.model.gp import Layout, PointBasis, Process, Shape, choose_basis
+from tailproof.search.model.gp import InducingPointBasis, choose_basis, compute_features
 
 lengthscales = st.floats(0.03, 20.0)
 
 
 def matrix(X, inverse, group, groups):
-    return engine.matrix(engine.SQUARED_EXPONENTIAL, X, X, inverse, group, groups)
+    layout = KernelLayout(np.arange(len(inverse)), group, "se")
+    assert layout.n_groups == groups
+    return layout.correlations(X, X, inverse)
 
 
 def points(columns, seed=0):
@@ -29,14 +31,14 @@ def points(columns, seed=0):
 
 @given(st.lists(lengthscales, min_size=1, max_size=2))
 @settings(derandomize=True, max_examples=25, deadline=None)
-def test_inner_products_are_the_correlation(scales):
+def test_inner_products_of_features_are_the_correlation(scales):
     inverse, group = 1.0 / np.array(scales), np.zeros(len(scales), dtype=np.int64)
     basis = FourierBasis(inverse, group, 1)
     X = points(len(scales))
     phi = basis.features(X)
     np.testing.assert_allclose(phi @ phi.T, matrix(X, inverse, group, 1), rtol=0.0, atol=1e-6)
     assert phi.shape == (len(X), basis.count)
-    assert basis.count == fourier_basis.size(inverse, group, 1)
+    assert basis.count == fourier.size(inverse, group, 1)
 
 
 @given(st.lists(lengthscales.filter(lambda one: one > 0.1), min_size=5, max_size=5))
@@ -47,12 +49,12 @@ def test_groups_are_averaged(scales):
     phi = basis.features(points(5))
     exact = matrix(points(5), inverse, group, 3)
     np.testing.assert_allclose(phi @ phi.T, exact, rtol=0.0, atol=1e-6)
-    assert basis.count == fourier_basis.size(inverse, group, 3)
+    assert basis.count == fourier.size(inverse, group, 3)
 
 
 @given(st.lists(lengthscales, min_size=1, max_size=2))
 @settings(derandomize=True, max_examples=15, deadline=None)
-def test_a_process_is_never_told_more_than_there_is(scales):
+def test_features_explain_at_most_the_variance(scales):
     inverse, group = 1.0 / np.array(scales), np.zeros(len(scales), dtype=np.int64)
     phi = FourierBasis(inverse, group, 1).features(points(len(scales)))
     norms = np.square(phi).sum(axis=1)
@@ -60,11 +62,11 @@ def test_a_process_is_never_told_more_than_there_is(scales):
     assert (norms >= 1.0 - 1e-6).all()
 
 
-def test_gradients():
+def test_features_gradient():
     inverse, group = 1.0 / np.array([0.2, 0.7, 0.4]), np.array([0, 0, 1])
     basis = FourierBasis(inverse, group, 2)
     for c in points(3)[-4:]:
-        phi, slope = basis.at(c)
+        phi, slope = basis.features_gradient(c)
         np.testing.assert_allclose(phi, basis.features(c[None])[0], atol=1e-14)
         numeric = slow.slope(lambda x: basis.features(x[None])[0], c)
         np.testing.assert_allclose(slope, numeric, atol=1e-7)
@@ -72,7 +74,7 @@ def test_gradients():
 
 def test_shorter_lengthscales_need_more_features():
     one = np.zeros(1, dtype=np.int64)
-    sizes = [fourier_basis.size(np.array([1.0 / scale]), one, 1) for scale in (5.0, 1.0, 0.2, 0.05)]
+    sizes = [fourier.size(np.array([1.0 / scale]), one, 1) for scale in (5.0, 1.0, 0.2, 0.05)]
     assert sizes == sorted(sizes)
     assert sizes[0] < 8
     assert sizes[-1] < 80
@@ -84,46 +86,46 @@ def test_shorter_lengthscales_need_more_features():
 )
 def test_groups_of_at_most_two_columns_suit(group, groups, expected):
     inverse = np.ones(len(group))
-    assert fourier_basis.suits(inverse, np.array(group), groups) is expected
+    assert fourier.suits(inverse, np.array(group), groups) is expected
 
 
 def test_no_columns_and_tiny_lengthscales_do_not_suit():
     none = np.empty(0, dtype=np.int64)
-    assert not fourier_basis.suits(np.empty(0), none, 1)
-    assert not fourier_basis.suits(np.array([1e3]), np.zeros(1, dtype=np.int64), 1)
+    assert not fourier.suits(np.empty(0), none, 1)
+    assert not fourier.suits(np.array([1e3]), np.zeros(1, dtype=np.int64), 1)
 
 
 @pytest.mark.parametrize(
-    ("kind", "group", "scale", "sites", "expected"),
+    ("kernel", "group", "scale", "sites", "expected"),
     [
-        (engine.SQUARED_EXPONENTIAL, [0, 0], 0.5, 200, FourierBasis),
-        (engine.SQUARED_EXPONENTIAL, [0, 0], 0.5, 40, PointBasis),  # fewer points than features
-        (engine.SQUARED_EXPONENTIAL, [0, 0], 0.05, 300, PointBasis),  # features beyond the limit
-        (engine.SQUARED_EXPONENTIAL, [0, 0, 0], 0.5, 300, PointBasis),
-        (engine.SQUARED_EXPONENTIAL, [0, 1, 1], 0.5, 300, FourierBasis),
-        (engine.MATERN, [0, 0], 0.5, 300, PointBasis),
+        ("se", [0, 0], 0.5, 200, FourierBasis),
+        ("se", [0, 0], 0.5, 40, InducingPointBasis),  # fewer points than features
+        ("se", [0, 0], 0.05, 300, InducingPointBasis),  # features beyond the limit
+        ("se", [0, 0, 0], 0.5, 300, InducingPointBasis),
+        ("se", [0, 1, 1], 0.5, 300, FourierBasis),
+        ("matern", [0, 0], 0.5, 300, InducingPointBasis),
     ],
 )
-def test_the_smaller_basis_is_chosen(kind, group, scale, sites, expected):
-    layout = Layout(np.arange(len(group)), np.array(group), kind)
+def test_the_smaller_basis_is_chosen(kernel, group, scale, sites, expected):
+    layout = KernelLayout(np.arange(len(group)), np.array(group), kernel)
     X = np.random.default_rng(0).random((sites, len(group)))
-    basis = choose_basis(layout, np.full(len(group), scale), X, 256)
+    basis, phi = choose_basis(layout, np.full(len(group), scale), X, 256)
     assert type(basis) is expected
+    assert phi.shape == (sites, basis.count)
     assert basis.count <= min(sites, 256)
 
 
 def test_a_process_on_fourier_features_is_the_exact_one():
     rng = np.random.default_rng(1)
-    layout = Layout(np.arange(3), np.array([0, 1, 1]), engine.SQUARED_EXPONENTIAL)
-    shape = Shape(np.array([0.3, 0.5, 0.8]), 0.8, 0.2)
+    layout = KernelLayout(np.arange(3), np.array([0, 1, 1]), "se")
+    kernel = KernelParameters(np.array([0.3, 0.5, 0.8]), 0.8, 0.2)
     X, waiting, C = rng.random((150, 3)), rng.random((2, 3)), rng.random((10, 3))
     payoffs, scales = rng.standard_normal(150), rng.uniform(0.5, 2.0, 150)
-    basis = choose_basis(layout, shape.lengthscales, np.vstack([X, waiting]), 256)
-    assert type(basis) is FourierBasis
-    fast = Process(basis, shape, basis.features(X), 1.0 / scales**2, basis.features(waiting))
-    fast.learn(payoffs)
+    features = compute_features(layout, kernel.lengthscales, X, waiting)
+    assert type(features.basis) is FourierBasis
+    fast = features.gp(kernel, scales).condition(payoffs)
     mean, variance = fast.predict(C)
-    expected = slow.posterior(layout, shape, X, payoffs, scales, waiting, C)
+    expected = slow.posterior(layout, kernel, X, payoffs, scales, waiting, C)
     np.testing.assert_allclose(mean, expected[0], atol=1e-4)
     np.testing.assert_allclose(variance, expected[1], atol=1e-5)
     for c in C[:3]:
@@ -133,7 +135,7 @@ def test_a_process_on_fourier_features_is_the_exact_one():
         np.testing.assert_allclose(variance_slope, numeric[1], atol=1e-6)
 
 
-def test_an_optimizer_uses_them_and_finds_the_best():
+def test_an_optimizer_with_an_additive_kernel_finds_the_best():
     rng = np.random.default_rng(2)
     space = tp.Space({name: tp.Float(0, 1) for name in "abcd"})
     options = tp.Options(kernel="se", additive_groups=(("a", "b"), ("c", "d")))
@@ -148,7 +150,6 @@ def test_an_optimizer_uses_them_and_finds_the_best():
     for _ in range(5):
         trial = opt.ask()
         opt.tell(trial, mean(**trial.params) + 0.1 * rng.standard_t(2.0))
-    assert type(opt._believe([]).pilot.basis) is FourierBasis
     assert mean(**opt.recommend().params) > -0.1
     for a, b in zip(opt.ask().params.values(), opt.propose(0).values(), strict=True):
         assert 0.0 <= a <= 1.0

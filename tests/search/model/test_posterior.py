@@ -1,17 +1,18 @@
-"""What the search compares: mean, upper ends under either answer, and their gradients."""
+"""The posterior of the mean payoff: upper confidence bounds and their gradients."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import literal_process as slow
-from tailproof.search.model.fit import refit
-from tailproof.search.model.gp import Layout
-from tailproof.search.model.parameters import Data, Settings
-from tailproof.search.model.posterior import believe
+from tailproof.search.model.correlation import KernelLayout, KernelParameters
+from tailproof.search.model.fit import fit_model
+from tailproof.search.model.gp import compute_features
+from tailproof.search.model.parameters import ModelConfig, Observations
+from tailproof.search.model.posterior import TailPosterior, condition
 
-ARD = Layout(np.arange(3), np.zeros(3, dtype=np.int64))
-ADDITIVE = Layout(np.arange(3), np.array([0, 1, 1]))
+ARD = KernelLayout(np.arange(3), np.zeros(3, dtype=np.int64))
+ADDITIVE = KernelLayout(np.arange(3), np.array([0, 1, 1]))
 
 
 def growing(rng, points):
@@ -31,75 +32,99 @@ def two_sided(rng, points):
     return points[:, 0] + rng.laplace(size=len(points))
 
 
-def belief_of(payoffs, layout=ARD, n=60, pending=2, seed=5):
+def posterior_of(payoffs, layout=ARD, n=60, pending=2, seed=5):
     rng = np.random.default_rng(seed)
-    points = rng.random((n, len(layout.owner)))
-    data, settings = Data(points, payoffs(rng, points)), Settings(layout)
-    waiting = rng.random((pending, len(layout.owner)))
-    return believe(data, waiting, refit(data, None, settings), settings), rng
+    points = rng.random((n, len(layout.parameter_of_column)))
+    observations, config = Observations(points, payoffs(rng, points)), ModelConfig(layout)
+    waiting = rng.random((pending, len(layout.parameter_of_column)))
+    parameters = fit_model(observations, None, config)
+    return condition(observations, waiting, parameters, config), rng
 
 
 @pytest.mark.parametrize("n", [30, 60, 120])
 @pytest.mark.parametrize("payoffs", [growing, jumping, two_sided])
 @pytest.mark.parametrize("layout", [ARD, ADDITIVE], ids=["matern", "additive"])
-def test_the_gradient_is_that_of_the_upper_end(layout, payoffs, n):
-    belief, rng = belief_of(payoffs, layout, n)
-    for c in rng.random((6, len(layout.owner))):
-        for width in (0.0, 2.0):
-            upper, gradient = belief.upper(c, width)
-            assert upper == pytest.approx(belief.uppers(c[None], width)[0], abs=1e-9)
-            numeric = slow.slope(lambda x, w=width: belief.upper(x, w)[0], c)
+def test_ucb_gradient(layout, payoffs, n):
+    posterior, rng = posterior_of(payoffs, layout, n)
+    for c in rng.random((6, len(layout.parameter_of_column))):
+        for kappa in (0.0, 2.0):
+            upper, gradient = posterior.ucb_gradient(c, kappa)
+            assert upper == pytest.approx(posterior.ucb(c[None], kappa)[0], abs=1e-9)
+            numeric = slow.slope(lambda x, k=kappa: posterior.ucb_gradient(x, k)[0], c)
             np.testing.assert_allclose(gradient, numeric, atol=1e-5)
 
 
-def test_the_search_leaves_out_the_doubt_that_all_points_share():
-    belief, rng = belief_of(two_sided, n=80, pending=0)
-    constant, points = belief.remainder.variance, rng.random((9, 3))
+def test_ucb_leaves_out_the_variance_that_all_points_share():
+    posterior, rng = posterior_of(two_sided, n=80, pending=0)
+    constant, points = posterior.tail.variance, rng.random((9, 3))
     assert constant > 0.0
-    assert belief.remainder.process is None
-    mean, deviation = belief.predict(points)
-    s = belief.calibration.spread.of(belief.pilot.predict(points)[0])
-    np.testing.assert_allclose(belief.uppers(points, 0.0), mean)
+    assert posterior.tail.deviation is None
+    mean, deviation = posterior.predict(points)
+    s = posterior.parameters.noise_scale.at(posterior.location.predict(points)[0])
+    np.testing.assert_allclose(posterior.ucb(points, 0.0), mean)
     apart = np.sqrt(deviation**2 - (s**2 - (s - 1.0) ** 2) * constant)
-    np.testing.assert_allclose(belief.uppers(points, 2.0), mean + 2.0 * apart)
+    np.testing.assert_allclose(posterior.ucb(points, 2.0), mean + 2.0 * apart)
 
 
-def test_the_cases_have_what_the_gradients_are_tested_on():
-    beliefs = [belief_of(one, n=n)[0] for one in (growing, jumping) for n in (30, 60, 120)]
-    assert any(one.calibration.spread.rate != 0.0 for one in beliefs)
-    assert any(one.remainder.process is not None for one in beliefs)
+def test_cases_of_ucb_gradient_have_noise_scales_and_deviations():
+    posteriors = [
+        posterior_of(noise, n=n)[0] for noise in (growing, jumping) for n in (30, 60, 120)
+    ]
+    assert any(found.parameters.noise_scale.rate != 0.0 for found in posteriors)
+    assert any(found.tail.deviation is not None for found in posteriors)
 
 
-def test_an_upper_end_is_the_higher_one_of_two_answers():
-    belief, rng = belief_of(jumping, n=50, seed=7)
-    points, rest = rng.random((200, 3)), belief.remainder
-    assert rest.process is not None
-    assert 0.1 < rest.weight < 0.9
-    mean, variance = belief.pilot.predict(points)
-    s = belief.calibration.spread.of(mean)
-    variance = variance + (s - 1.0) ** 2 * rest.variance
-    mean = mean + s * (belief.calibration.cut.center + rest.mean)
-    away, doubt = rest.process.predict(points)
-    away, doubt = s * rest.scale * away, (s * rest.scale) ** 2 * doubt
-    fewer = norm.isf(norm.sf(1.0) / rest.weight)
+def test_ucb_is_the_larger_bound_of_two_cases():
+    posterior, rng = posterior_of(jumping, n=50, seed=7)
+    points, tail = rng.random((200, 3)), posterior.tail
+    assert tail.deviation is not None
+    assert 0.1 < tail.probability < 0.9
+    mean, variance = posterior.location.predict(points)
+    s = posterior.parameters.noise_scale.at(mean)
+    variance = variance + (s - 1.0) ** 2 * tail.variance
+    mean = mean + s * (posterior.parameters.psi.center + tail.mean)
+    shift, shift_variance = tail.deviation.predict(points)
+    shift, shift_variance = s * tail.scale * shift, (s * tail.scale) ** 2 * shift_variance
+    fewer = norm.isf(norm.sf(1.0) / tail.probability)
     steady = mean + np.sqrt(variance)
-    varying = mean + away + max(fewer, 0.0) * np.sqrt(variance + doubt)
+    varying = mean + shift + max(fewer, 0.0) * np.sqrt(variance + shift_variance)
     assert 0 < np.sum(varying > steady) < 200
-    np.testing.assert_allclose(belief.uppers(points, 1.0), np.maximum(steady, varying))
-    np.testing.assert_allclose(belief.uppers(points, 0.0), belief.predict(points)[0])
+    np.testing.assert_allclose(posterior.ucb(points, 1.0), np.maximum(steady, varying))
+    np.testing.assert_allclose(posterior.ucb(points, 0.0), posterior.predict(points)[0])
 
 
-def test_where_large_payoffs_were_seen_the_mean_is_higher():
-    belief, _ = belief_of(jumping, n=120)
-    hill, plain = belief.uppers(np.array([[0.5, 0.8, 0.5], [0.5, 0.3, 0.5]]), 0.0)
-    assert (hill - plain) * belief.calibration.scale > 1.0
+def test_the_mean_is_higher_where_large_payoffs_were_seen():
+    posterior, _ = posterior_of(jumping, n=120)
+    hill, plain = posterior.ucb(np.array([[0.5, 0.8, 0.5], [0.5, 0.3, 0.5]]), 0.0)
+    assert (hill - plain) * posterior.parameters.scale > 1.0
 
 
-@pytest.mark.parametrize("width", [10.0, 40.0, 1e6])
-def test_ends_are_finite_however_wide(width):
-    belief, rng = belief_of(jumping, n=120)
+@pytest.mark.parametrize("kappa", [10.0, 40.0, 1e6])
+def test_ucb_is_finite_for_every_kappa(kappa):
+    posterior, rng = posterior_of(jumping, n=120)
     points = rng.random((20, 3))
-    uppers = belief.uppers(points, width)
-    assert np.isfinite(uppers).all()
-    assert np.isfinite(belief.upper(points[0], width)[1]).all()
-    assert np.ptp(uppers) > 0.0
+    bounds = posterior.ucb(points, kappa)
+    assert np.isfinite(bounds).all()
+    assert np.isfinite(posterior.ucb_gradient(points[0], kappa)[1]).all()
+    assert np.ptp(bounds) > 0.0
+
+
+def test_a_tail_correction_that_does_not_vary_is_the_same_everywhere():
+    mean, variance = TailPosterior(1.5, 0.25).predict(np.zeros((2, 3)))
+    assert mean.tolist() == [1.5, 1.5]
+    assert variance.tolist() == [0.0, 0.0]  # the constant's own is the same everywhere
+
+
+def test_a_tail_correction_that_may_vary_is_a_mixture():
+    rng = np.random.default_rng(0)
+    points, payoffs, X = rng.random((25, 3)), rng.standard_normal(25), rng.random((10, 3))
+    kernel = KernelParameters(np.array([0.4, 0.6, 0.9]), 0.8, 0.2)
+    gp = compute_features(ARD, kernel.lengthscales, points, points[:0]).gp(kernel, np.ones(25))
+    deviation = gp.condition(payoffs, centered=True)
+    mean, variance = TailPosterior(1.5, 0.25, deviation, 2.0, 0.3).predict(X)
+    shift, shift_variance = deviation.predict(X)
+    shift = 2.0 * shift
+    np.testing.assert_allclose(mean, 1.5 + 0.3 * shift)
+    # E[x^2] - E[x]^2 of 0.7 (shift: 0) + 0.3 (shift, with its own variance)
+    second = 0.3 * (shift**2 + 4.0 * shift_variance)
+    np.testing.assert_allclose(variance, second - (0.3 * shift) ** 2)

@@ -1,4 +1,4 @@
-"""Trials that look everywhere, whatever is believed: even designs, and when they are due."""
+"""Designs that do not depend on the model: the initial trials, and trials that explore."""
 
 from __future__ import annotations
 
@@ -11,53 +11,89 @@ from tailproof.search.acquisition.optimize import SearchSpace, sobol
 
 Array = NDArray[np.float64]
 
-# Points of an even design beyond this number are random: Sobol points are made all at once.
-_EVEN = 4096
+# Points of a Sobol sequence beyond this number are random: they are generated all at once.
+_LONGEST = 4096
 
 
-def even(space: SearchSpace, index: int, stream: list[int]) -> Array:
-    """Return point `index` of an even design that goes on for ever, (d,); each stream has its own.
+def sobol_point(space: SearchSpace, index: int, stream: list[int]) -> Array:
+    """Return point `index` of a Sobol sequence, (d,); each stream has a random shift of its own.
 
     Examples
     --------
     >>> import tailproof as tp
     >>> space = tp.Space(x=tp.Float(0, 1))
-    >>> sorted(int(4 * even(space, index, [0])[0]) for index in range(4))
+    >>> sorted(int(4 * sobol_point(space, index, [0])[0]) for index in range(4))
     [0, 1, 2, 3]
     """
-    if index >= _EVEN:
-        return scattered(space, index, stream)
-    shared = np.random.default_rng(stream)
-    points = sobol(space.dimension, 1 << max(index, 1).bit_length(), shared)
+    if index >= _LONGEST:
+        return random_point(space, index, stream)
+    rng = np.random.default_rng(stream)
+    points = sobol(space.dimension, 1 << max(index, 1).bit_length(), rng)
     return space.snap(points[index][None])[0]
 
 
-def scattered(space: SearchSpace, index: int, stream: list[int]) -> Array:
-    """Return point `index` of a random design, (d,): where parts of an even one would not be even.
+def random_point(space: SearchSpace, index: int, stream: list[int]) -> Array:
+    """Return point `index` of a random design, (d,), whose parts are random designs, too.
 
-    Trials in one context are such a part: contexts that come in turns keep step with any rule.
+    Trials in one context are such a part. A regular subsequence of Sobol points is not evenly
+    spread, and contexts that come in turns would make one.
     """
     rng = np.random.default_rng([*stream, index, 2])
     return space.snap(rng.random((1, space.dimension)))[0]
 
 
-def surveys(rate: float, number: int, ahead: float = 0.0) -> int:
-    """Return how many trials up to `number` look everywhere: rate sqrt(number) + ahead, whole.
+def exploratory_point(
+    space: SearchSpace,
+    number: int,
+    rate: float,
+    stream: list[int],
+    *,
+    offset: float = 0.0,
+    at_random: bool = False,
+) -> Array | None:
+    """Return the point of trial `number` if it is one that explores, else None.
+
+    Parameters
+    ----------
+    space
+        What is searched.
+    number
+        Of the trial.
+    rate
+        About rate x sqrt(n) of the first n trials explore.
+    stream
+        Seed of the design.
+    offset
+        In [0, 1): shifts which trials explore.
+    at_random
+        Whether trials and points are drawn instead of following a sequence: see `random_point`.
+    """
+    if at_random:
+        draw = np.random.default_rng([*stream, number, 6]).random()
+        due = draw < exploration_probability(rate, number)
+        return random_point(space, number, stream) if due else None
+    count = exploration_count(rate, number, offset)
+    due = count > exploration_count(rate, number - 1, offset)
+    return sobol_point(space, count, stream) if due else None
+
+
+def exploration_count(rate: float, number: int, offset: float = 0.0) -> int:
+    """Return how many of the first `number` trials explore: floor(rate sqrt(number) + offset).
 
     Examples
     --------
-    >>> [surveys(1.0, number) for number in (8, 9, 15, 16)]
+    >>> [exploration_count(1.0, number) for number in (8, 9, 15, 16)]
     [2, 3, 3, 4]
     """
-    return math.floor(min(float(number), rate * math.sqrt(number) + ahead)) if rate else 0
+    return math.floor(min(float(number), rate * math.sqrt(number) + offset)) if rate else 0
 
 
-def survey_chance(rate: float, number: int) -> float:
-    """Return the probability with which trial `number` looks everywhere, to the same rate.
+def exploration_probability(rate: float, number: int) -> float:
+    """Return the probability with which trial `number` explores, for the same expected count.
 
     Examples
     --------
-    >>> round(sum(survey_chance(1.0, number) for number in range(1, 101)), 9)
+    >>> round(sum(exploration_probability(1.0, number) for number in range(1, 101)), 9)
     10.0
     """
     return min(rate * (math.sqrt(number) - math.sqrt(number - 1)), 1.0) if number else 0.0

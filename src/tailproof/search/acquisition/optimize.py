@@ -1,8 +1,8 @@
-"""Find the point of a search space where a belief's upper end is highest.
+"""Find the point of a search space with the highest upper confidence bound.
 
-Sobol points, points near the best seen, and the sites themselves are compared first; the best few
-are then improved in turns: the continuous coordinates by L-BFGS-B with exact gradients, the
-discrete ones by single moves. Integers and options are evaluated where they really lie.
+Sobol points, points near the best ones seen, and the points seen are compared first; the best few
+are then improved in turns: continuous coordinates by L-BFGS-B with exact gradients, discrete ones
+by single moves. Integers and options are evaluated where they really lie.
 """
 
 from __future__ import annotations
@@ -13,19 +13,16 @@ from typing import Protocol
 import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
-from scipy.stats import qmc
-
-from tailproof.search.model.posterior import Belief
 
 Array = NDArray[np.float64]
 
 _SOBOL = 512
-_NEAR = 64  # points around each of the best few sites
+_NEAR = 64  # points around each of the best few points seen
 _STARTS = 2
-_TURNS = 6
-_APART = 0.03  # of the cube's side: starts closer than that would climb the same hill
+_ROUNDS = 6
+_LEAST_DISTANCE = 0.03  # of the cube's side: closer starts would climb the same hill
 _ENUMERATE = 4096  # spaces of at most that many configurations are searched in full
-_MOST_SITES = 256  # the latest: a search comes back to the good ones
+_MOST_SEEN = 256  # the latest: a search comes back to the good ones
 
 
 class SearchSpace(Protocol):
@@ -45,8 +42,17 @@ class SearchSpace(Protocol):
     def enumerate(self, limit: int) -> Array: ...  # noqa: D102
 
 
+class UpperBound(Protocol):
+    """What is maximized: see `tailproof.search.model.posterior.Posterior`."""
+
+    def ucb(self, X: Array, kappa: float) -> Array: ...  # noqa: D102
+    def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]: ...  # noqa: D102
+
+
 @functools.cache
 def _sobol(dimension: int, count: int) -> Array:
+    from scipy.stats import qmc  # loading scipy.stats is slow
+
     points = np.asarray(qmc.Sobol(dimension, scramble=False).random(count))
     points.flags.writeable = False
     return points
@@ -59,48 +65,56 @@ def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
     return (_sobol(dimension, count) + rng.random(dimension)) % 1.0
 
 
-def maximize(
-    space: SearchSpace, belief: Belief, width: float, seen: Array, rng: np.random.Generator
+def maximize_ucb(
+    space: SearchSpace, posterior: UpperBound, kappa: float, seen: Array, rng: np.random.Generator
 ) -> Array:
-    """Return the position (dimension,) where `Belief.uppers` is highest.
+    """Return the position (dimension,) with the highest upper confidence bound.
 
     Parameters
     ----------
     space
         What is searched.
-    belief
-        Mean and standard deviation with their gradients.
-    width
-        How many standard deviations count; 0 for the best mean.
+    posterior
+        Has the upper confidence bound and its gradient.
+    kappa
+        Number of standard deviations in it; 0 for the best mean.
     seen
         Positions asked before, (n, dimension): they and their surroundings are candidates.
     rng
         Source of the candidates.
     """
+
+    def ucb(U: Array) -> Array:
+        return posterior.ucb(space.encode(U), kappa)
+
     if space.count is not None and space.count <= _ENUMERATE:
         everything = space.enumerate(_ENUMERATE)
-        return everything[int(np.argmax(_upper(space, belief, width, everything)))]
-    candidates = [space.snap(sobol(space.dimension, _SOBOL, rng))]
+        return everything[int(np.argmax(ucb(everything)))]
+    candidates = space.snap(sobol(space.dimension, _SOBOL, rng))
     if len(seen):
-        sites = np.unique(space.snap(seen[-_MOST_SITES:]), axis=0)
-        candidates.append(sites)
-    points = np.vstack(candidates)
-    values = _upper(space, belief, width, points)
+        distinct = np.unique(space.snap(seen[-_MOST_SEEN:]), axis=0)
+        candidates = np.vstack([candidates, distinct])
+    values = ucb(candidates)
     if len(seen):
-        best = sites[np.argsort(-values[_SOBOL:], kind="stable")[:_STARTS]]
-        near = space.snap(_around(best, rng))
-        points = np.vstack([points, near])
-        values = np.append(values, _upper(space, belief, width, near))
-    starts = _apart(points[np.argsort(-values, kind="stable")], _STARTS)
-    for _ in range(_TURNS):
-        starts, moved = _improve(space, belief, width, starts)
+        best = distinct[np.argsort(-values[_SOBOL:], kind="stable")[:_STARTS]]
+        near = space.snap(_points_around(best, rng))
+        candidates = np.vstack([candidates, near])
+        values = np.append(values, ucb(near))
+    starts = _spaced(candidates[np.argsort(-values, kind="stable")], _STARTS)
+    free = np.flatnonzero(~space.discrete)
+    for _ in range(_ROUNDS):
+        if len(free):
+            starts = _climb(space, posterior, kappa, starts, free)
+        moved = False
+        if len(free) < space.dimension:
+            starts, moved = _best_neighbors(space, posterior, kappa, starts)
         if not moved:
             break
-    return starts[int(np.argmax(_upper(space, belief, width, starts)))]
+    return starts[int(np.argmax(ucb(starts)))]
 
 
-def _around(best: Array, rng: np.random.Generator) -> Array:
-    """Return points near the best, at scales from a tenth to a thousandth of the cube."""
+def _points_around(best: Array, rng: np.random.Generator) -> Array:
+    """Return points near the best, at scales from a fifth to a thousandth of the cube."""
     reach = 10.0 ** rng.uniform(-3.0, -0.7, size=(len(best), _NEAR, 1))
     moves = rng.standard_normal((len(best), _NEAR, best.shape[1])) * reach
     # Some moves change only a few coordinates, so that discrete ones can stay.
@@ -108,50 +122,43 @@ def _around(best: Array, rng: np.random.Generator) -> Array:
     return np.clip((best[:, None, :] + moves).reshape(-1, best.shape[1]), 0.0, 1.0)
 
 
-def _apart(points: Array, count: int) -> Array:
+def _spaced(points: Array, count: int) -> Array:
     """Return the first `count` of `points`, best first, that are not close to one taken before."""
     taken = points[:1]
     while len(taken) < count:
-        far = np.abs(points[:, None, :] - taken).max(axis=2).min(axis=1) > _APART
-        if not far.any():
+        distance = np.abs(points[:, None, :] - taken).max(axis=2).min(axis=1)
+        if not (distance > _LEAST_DISTANCE).any():
             break
-        taken = np.vstack([taken, points[int(np.argmax(far))]])
+        taken = np.vstack([taken, points[int(np.argmax(distance > _LEAST_DISTANCE))]])
     return taken
 
 
-def _upper(space: SearchSpace, belief: Belief, width: float, points: Array) -> Array:
-    return belief.uppers(space.encode(points), width)
-
-
-def _improve(space: SearchSpace, belief: Belief, width: float, U: Array) -> tuple[Array, bool]:
-    """Return better points reached from the rows of U, and whether a discrete move was made."""
-    free = np.flatnonzero(~space.discrete)
-    if len(free):
-        U = _climb(space, belief, width, U, free)
-    moved = False
-    if len(free) < space.dimension:
-        values = _upper(space, belief, width, U)
-        for row in range(len(U)):
-            around = space.neighbors(U[row])
-            if len(around):
-                near = _upper(space, belief, width, around)
-                if near.max() > values[row]:
-                    U[row], moved = around[int(np.argmax(near))], True
+def _best_neighbors(
+    space: SearchSpace, posterior: UpperBound, kappa: float, U: Array
+) -> tuple[Array, bool]:
+    """Return the rows of U moved to better discrete neighbors, and whether any was moved."""
+    values, moved = posterior.ucb(space.encode(U), kappa), False
+    for row in range(len(U)):
+        neighbors = space.neighbors(U[row])
+        if len(neighbors):
+            neighbor_values = posterior.ucb(space.encode(neighbors), kappa)
+            if neighbor_values.max() > values[row]:
+                U[row], moved = neighbors[int(np.argmax(neighbor_values))], True
     return U, moved
 
 
 def _climb(
-    space: SearchSpace, belief: Belief, width: float, U: Array, free: NDArray[np.int64]
+    space: SearchSpace, posterior: UpperBound, kappa: float, U: Array, free: NDArray[np.int64]
 ) -> Array:
     """Improve the continuous coordinates of all rows of U in one search: their sum is separable."""
-    C = space.encode(U)
+    X = space.encode(U)
     columns, count = space.encoded_columns[free], len(free)
 
     def negative(x: Array) -> tuple[float, Array]:
-        C[:, columns] = x.reshape(len(U), count)
-        pairs = [belief.upper(c, width) for c in C]
-        slopes = np.concatenate([slope[columns] for _, slope in pairs])
-        return -sum(value for value, _ in pairs), -slopes
+        X[:, columns] = x.reshape(len(U), count)
+        pairs = [posterior.ucb_gradient(row, kappa) for row in X]
+        gradient = np.concatenate([slope[columns] for _, slope in pairs])
+        return -sum(value for value, _ in pairs), -gradient
 
     found = scipy.optimize.minimize(
         negative,
@@ -161,8 +168,8 @@ def _climb(
         bounds=scipy.optimize.Bounds(0.0, 1.0),
         options={"maxiter": 15},
     )
-    moved = U.copy()
-    moved[:, free] = np.clip(found.x, 0.0, 1.0).reshape(len(U), count)
-    moved = space.snap(moved)
-    better = _upper(space, belief, width, moved) > _upper(space, belief, width, U)
-    return np.where(better[:, None], moved, U)
+    climbed = U.copy()
+    climbed[:, free] = np.clip(found.x, 0.0, 1.0).reshape(len(U), count)
+    climbed = space.snap(climbed)
+    before, after = (posterior.ucb(space.encode(V), kappa) for V in (U, climbed))
+    return np.where((after > before)[:, None], climbed, U)

@@ -1,18 +1,18 @@
 """Fourier features of squared-exponential correlations with few columns a group.
 
 A group's correlation exp(-|d|^2 / 2), d the difference in lengthscales, is the mean of
-cos(sqrt(2) t . d) over t with density pi^(-q/2) exp(-|t|^2). Gauss-Hermite nodes take the place of
-t (the folded form of `tailproof.bandits.features.QuadratureFourier`, section 5 (a) of the paper), so that
-many payoffs in few dimensions need few features, however they lie.
+cos(sqrt(2) t . d) over t with density pi^(-q/2) exp(-|t|^2). Gauss-Hermite nodes replace t
+(quadrature Fourier features, Section 5 (a) of the paper), so that many payoffs in few dimensions
+need few features, wherever they lie.
 
 The error on the unit cube is at most 1e-6, in three parts for a group of at most two columns:
 
-- n nodes err in one column by at most n! a^(2n) / (2n)!, a = 1 / lengthscale: the remainder of the
-  Gauss-Hermite rule for cos(sqrt(2) a t). Factors are at most 1, so errors of columns add up.
-- The outer nodes of a column weigh next to nothing; they are left out before a grid is made.
+- n nodes err in one column by at most n! a^(2n) / (2n)!, a = 1 / lengthscale: the error term of
+  the Gauss-Hermite rule for cos(sqrt(2) a t). Factors are at most 1, so errors of columns add up.
+- The outer nodes of a column have next to no weight; they are left out before a grid is made.
 - So do the corners of the grid.
 
-What is left out is missing from |phi|^2, too: a process takes it as variance not explained.
+What is left out is missing from |phi|^2, too: a process counts it as variance not explained.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class FourierBasis:
 
     def __init__(self, inverse: Array, group: Indices, groups: int) -> None:
         frequencies, weights = [], []
-        for one in range(groups):
-            columns = np.flatnonzero(group == one)
+        for g in range(groups):
+            columns = np.flatnonzero(group == g)
             grid, weight = _grid(_nodes(inverse[columns]))
             block = np.zeros((len(grid), len(inverse)))
             block[:, columns] = math.sqrt(2.0) * grid * inverse[columns]
@@ -75,14 +75,14 @@ class FourierBasis:
         """Number of features."""
         return len(self._cosine) + len(self._sine)
 
-    def features(self, C: Array) -> Array:
-        """Return phi of the rows of C (n, p), shape (n, m)."""
-        angle = C @ self._frequencies.T
+    def features(self, X: Array) -> Array:
+        """Return phi of the rows of X (n, p), shape (n, m)."""
+        angle = X @ self._frequencies.T
         return np.hstack([self._cosine * np.cos(angle), self._sine * np.sin(angle[:, self._pair])])
 
-    def at(self, c: Array) -> tuple[Array, Array]:
-        """Return phi at c (p,) and its derivatives, (m,) and (m, p)."""
-        angle = self._frequencies @ c
+    def features_gradient(self, x: Array) -> tuple[Array, Array]:
+        """Return phi at x (p,) and its derivatives, (m,) and (m, p)."""
+        angle = self._frequencies @ x
         cosine, sine = np.cos(angle), np.sin(angle)
         phi = np.append(self._cosine * cosine, self._sine * sine[self._pair])
         slope = np.append(-self._cosine * sine, self._sine * cosine[self._pair])
@@ -99,12 +99,12 @@ def suits(inverse: Array, group: Indices, groups: int) -> bool:
 
 def size(inverse: Array, group: Indices, groups: int) -> int:
     """Return how many features a `FourierBasis` of these columns has."""
-    return sum(_size(_nodes(inverse[group == one])) for one in range(groups))
+    return sum(_size(_nodes(inverse[group == g])) for g in range(groups))
 
 
 def _nodes(inverse: Array) -> tuple[int, ...]:
     """Return how many nodes each of a group's columns needs."""
-    return tuple(_nodes_of_column(float(one)) for one in inverse)
+    return tuple(_nodes_of_column(float(a)) for a in inverse)
 
 
 def _nodes_of_column(a: float) -> int:
@@ -120,7 +120,7 @@ def _rule(nodes: int) -> tuple[Array, Array]:
     """Return the inner nodes of one column and their weights; the outer ones weigh too little."""
     roots, weights = gauss_hermite(nodes)
     outwards = np.abs(roots)
-    outer = np.array([weights[outwards >= one].sum() for one in outwards])
+    outer = np.array([weights[outwards >= size].sum() for size in outwards])
     keep = outer > _OUTER
     return roots[keep], weights[keep]
 
@@ -128,7 +128,7 @@ def _rule(nodes: int) -> tuple[Array, Array]:
 @functools.lru_cache(maxsize=256)
 def _grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
     """Return one of each pair +-t of a group's grid, (g, columns), and the pairs' weights, (g,)."""
-    grid, weights = half_grid([_rule(one) for one in nodes])
+    grid, weights = half_grid([_rule(n) for n in nodes])
     pairs = weights * np.where(grid.any(axis=1), 2.0, 1.0)
     order = np.argsort(pairs, kind="stable")
     kept = np.sort(order[np.cumsum(pairs[order]) > _CORNERS])
@@ -139,5 +139,5 @@ def _grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
 def _size(nodes: tuple[int, ...]) -> int:
     """Return how many features a group has."""
     _, weights = _grid(nodes)
-    odd = all(one % 2 for one in nodes)  # then the frequency 0 is among them
+    odd = all(n % 2 for n in nodes)  # then the frequency 0 is among them
     return 2 * len(weights) - odd

@@ -1,16 +1,16 @@
-"""A Gaussian process in the span of a few points: exact while the points are all the sites seen.
+"""Sparse Gaussian processes: exact while the inducing points are all distinct points seen.
 
-Model of the practical optimizer. Payoffs p (standardized, tamed) at points x follow
+Payoffs p (standardized pseudo-observations) at points x follow
 
-    p = c + s g(x) + noise,   c ~ N(0, 1),   g ~ GP(0, R),
+    p = c + sqrt(signal) g(x) + noise,   c ~ N(0, 1),   g ~ GP(0, R),
 
-R a correlation function of the search space. With basis points Z, R(Z, Z) = L L', the features are
-phi(x) = L^-1 R(Z, x): the Nystrom features of the paper's Section 4 (there Z is sampled, here it
-is chosen). What Z does not explain, R(x, x) - |phi(x)|^2, stays in the variance, as in the
-paper's ATA-GP-UCB with Nystrom features. If Z holds every site seen this is the exact process.
+R a correlation function of the search space. With inducing points Z and R(Z, Z) = L L', the
+features are phi(x) = L^-1 R(Z, x): the Nystrom features of the paper's Section 4 (there Z is
+sampled, here it is chosen). The variance that Z does not explain, R(x, x) - |phi(x)|^2, is added to
+the predictive variance, as in the paper's ATA-GP-UCB with Nystrom features.
 
-Squared-exponential correlations of few columns have Fourier features (`fourier_basis`), which may
-be fewer; they take the points' place then.
+Squared-exponential correlations of few columns have Fourier features (`fourier`), which may be
+fewer and then replace the inducing points.
 """
 
 from __future__ import annotations
@@ -23,65 +23,25 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from tailproof._compiled import correlation as engine
-from tailproof.search.model import fourier as fourier_basis
-from tailproof.search.model.fourier import FourierBasis
+from tailproof.search.model import fourier
+from tailproof.search.model.correlation import KernelLayout, KernelParameters
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
-# Added to R(Z, Z) so that sites which nearly coincide do not break its factor.
-_JITTER = 1e-8
 # Variance of the constant c, in units of the payoffs' robust variance.
-CONSTANT = 1.0
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How the columns of the model's coordinates belong together.
-
-    Attributes
-    ----------
-    owner
-        The parameter each column belongs to, (p,): columns of one Choice share a lengthscale.
-    group
-        The additive group of each column, (p,).
-    kind
-        `engine.MATERN` (smoothness 5/2) or `engine.SQUARED_EXPONENTIAL`.
-    """
-
-    owner: Indices
-    group: Indices
-    kind: int = engine.MATERN
-
-    @property
-    def owners(self) -> int:
-        """Number of lengthscales."""
-        return int(self.owner.max(initial=-1)) + 1
-
-    @property
-    def groups(self) -> int:
-        """Number of additive groups."""
-        return max(int(self.group.max(initial=-1)) + 1, 1)
-
-    def columns(self, lengthscales: Array) -> Array:
-        """Return 1 / lengthscale for every column."""
-        return np.ascontiguousarray(1.0 / lengthscales[self.owner])
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the process looks like: lengthscales (one a parameter), signal and noise variance."""
-
-    lengthscales: Array
-    signal: float
-    noise: float
+CONSTANT_VAR = 1.0
+# A process is exact up to that many distinct points.
+MAX_FEATURES = 224
+# Beyond, it has so many inducing points chosen at a fit, and the latest points besides.
+_INDUCING, _LATEST = 160, 32
+# Added to R(Z, Z) so that points which nearly coincide do not break its Cholesky factor.
+_JITTER = 1e-8
 
 
 class Basis(Protocol):
     """Features whose inner products are close to a correlation function, never above it at x = y.
 
-    `PointBasis` and `tailproof.search.model.fourier.FourierBasis` are such.
+    `InducingPointBasis` and `tailproof.search.model.fourier.FourierBasis` are such.
     """
 
     @property
@@ -89,93 +49,139 @@ class Basis(Protocol):
         """Number m of features."""
         ...
 
-    def features(self, C: Array) -> Array:
-        """Return phi of the rows of C (n, p), shape (n, m)."""
+    def features(self, X: Array) -> Array:
+        """Return phi of the rows of X (n, p), shape (n, m)."""
         ...
 
-    def at(self, c: Array) -> tuple[Array, Array]:
-        """Return phi at c (p,) and its derivatives, (m,) and (m, p)."""
+    def features_gradient(self, x: Array) -> tuple[Array, Array]:
+        """Return phi at x (p,) and its derivatives, (m,) and (m, p)."""
         ...
 
 
-class PointBasis:
-    """Features phi(x) = L^-1 R(Z, x) of a correlation function on basis points Z, (m, p)."""
+class InducingPointBasis:
+    """Features phi(x) = L^-1 R(Z, x) of a correlation function on inducing points Z, (m, p)."""
 
-    def __init__(self, layout: Layout, lengthscales: Array, Z: Array) -> None:
-        self._layout, self._inverse = layout, layout.columns(lengthscales)
+    def __init__(self, layout: KernelLayout, lengthscales: Array, Z: Array) -> None:
+        self._layout, self._inverse = layout, layout.inverse_lengthscales(lengthscales)
         self._points = np.ascontiguousarray(Z)
-        gram = self._correlate(self._points)
+        gram = layout.correlations(self._points, self._points, self._inverse)
         gram[np.diag_indices_from(gram)] += _JITTER
         self._factor = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
-        self._whiten = _inverse(self._factor)
+        self._whiten = _triangular_inverse(self._factor)
 
     @property
     def count(self) -> int:
         """Number of features."""
         return len(self._points)
 
-    def features(self, C: Array) -> Array:
-        """Return phi of the rows of C (n, p), shape (n, m)."""
-        if C is self._points:  # phi(Z) = L^-1 R(Z, Z) = L' up to the jitter: they come free
-            return self._factor
-        return _transformed(self._correlate(np.ascontiguousarray(C)), self._whiten)
+    def features(self, X: Array) -> Array:
+        """Return phi of the rows of X (n, p), shape (n, m)."""
+        correlations = self._layout.correlations(X, self._points, self._inverse)
+        return _times_transpose(correlations, self._whiten)
 
-    def at(self, c: Array) -> tuple[Array, Array]:
-        """Return phi at c (p,) and its derivatives, (m,) and (m, p)."""
-        layout = self._layout
-        value, slope = engine.with_gradient(
-            layout.kind, c, self._points, self._inverse, layout.group, layout.groups
-        )
-        return self._whiten @ value, self._whiten @ slope
+    def features_of_inducing_points(self) -> Array:
+        """Return phi of the rows of Z, (m, m): L^-1 R(Z, Z) = L' up to the jitter, at no cost."""
+        return self._factor
 
-    def _correlate(self, C: Array) -> Array:
-        layout = self._layout
-        return engine.matrix(
-            layout.kind, C, self._points, self._inverse, layout.group, layout.groups
-        )
+    def features_gradient(self, x: Array) -> tuple[Array, Array]:
+        """Return phi at x (p,) and its derivatives, (m,) and (m, p)."""
+        value, gradient = self._layout.correlations_gradient(x, self._points, self._inverse)
+        return self._whiten @ value, self._whiten @ gradient
 
 
 def choose_basis(
-    layout: Layout, lengthscales: Array, sites: Array, limit: int, anchors: Array | None = None
-) -> Basis:
-    """Return Fourier features if there are such and they are fewer than `limit` and the sites.
+    layout: KernelLayout,
+    lengthscales: Array,
+    sites: Array,
+    limit: int,
+    inducing_points: Array | None = None,
+) -> tuple[Basis, Array]:
+    """Return a basis for distinct points `sites` (k, p), and their features, (k, m).
 
-    Otherwise the basis of all sites (m, p) if they are few, else of `anchors`, chosen among the
-    sites before; if none are given, of the most telling `limit`.
+    Fourier features if there are such and they are fewer than `limit` and the sites; otherwise all
+    sites if they are at most `limit`, else `inducing_points`, or if none are given, those selected
+    among the sites.
     """
-    inverse, most = layout.columns(lengthscales), min(limit, len(sites))
+    inverse = layout.inverse_lengthscales(lengthscales)
+    columns = (inverse, layout.group_of_column, layout.n_groups)
     if (
-        layout.kind == engine.SQUARED_EXPONENTIAL
-        and fourier_basis.suits(inverse, layout.group, layout.groups)
-        and fourier_basis.size(inverse, layout.group, layout.groups) < most
+        layout.kernel == "se"
+        and fourier.suits(*columns)
+        and fourier.size(*columns) < min(limit, len(sites))
     ):
-        return FourierBasis(inverse, layout.group, layout.groups)
-    if len(sites) > limit:
-        sites = most_telling(layout, lengthscales, sites, limit) if anchors is None else anchors
-    return PointBasis(layout, lengthscales, sites)
+        few = fourier.FourierBasis(*columns)
+        return few, few.features(sites)
+    if len(sites) <= limit:
+        exact = InducingPointBasis(layout, lengthscales, sites)
+        return exact, exact.features_of_inducing_points()
+    if inducing_points is None:
+        inducing_points = select_inducing_points(layout, lengthscales, sites, limit)
+    sparse = InducingPointBasis(layout, lengthscales, inducing_points)
+    return sparse, sparse.features(sites)
 
 
-def most_telling(layout: Layout, lengthscales: Array, sites: Array, limit: int) -> Array:
-    """Return up to `limit` of the sites that leave least unknown about the others, (m, p)."""
-    taken = engine.pivots(
-        layout.kind,
-        np.ascontiguousarray(sites),
-        layout.columns(lengthscales),
-        layout.group,
-        layout.groups,
-        limit,
-        1e-6,
-    )
-    return sites[taken]
+def select_inducing_points(
+    layout: KernelLayout, lengthscales: Array, sites: Array, limit: int
+) -> Array:
+    """Return up to `limit` of the sites that leave the least variance at the others, (m, p).
+
+    The pivots of a pivoted Cholesky decomposition of their correlations.
+    """
+    inverse = layout.inverse_lengthscales(lengthscales)
+    return sites[layout.pivots(sites, inverse, limit, 1e-6)]
 
 
-def _inverse(factor: Array) -> Array:
+def inducing_points_for(layout: KernelLayout, lengthscales: Array, points: Array) -> Array | None:
+    """Return the inducing points until the next fit; None while distinct points are few."""
+    sites = np.unique(points, axis=0)
+    if len(sites) <= MAX_FEATURES - _LATEST:
+        return None
+    return select_inducing_points(layout, lengthscales, sites, _INDUCING)
+
+
+@dataclass(frozen=True)
+class Features:
+    """A basis, and the features of the points of payoffs told (n, m) and pending (k, m)."""
+
+    basis: Basis
+    told: Array
+    pending: Array
+
+    def gp(self, kernel: KernelParameters, scales: Array) -> SparseGP:
+        """Return the process of payoffs whose noise has these relative scales, (n,)."""
+        return SparseGP(self.basis, kernel, self.told, 1.0 / scales**2, self.pending)
+
+
+def compute_features(
+    layout: KernelLayout,
+    lengthscales: Array,
+    points: Array,
+    pending: Array,
+    inducing_points: Array | None = None,
+    limit: int = MAX_FEATURES,
+) -> Features:
+    """Return basis and features for points of payoffs told (n, p) and pending (k, p).
+
+    Beyond `limit` distinct points the basis has the first of `inducing_points`, and the latest
+    points, which a selection made earlier does not cover.
+    """
+    everywhere = np.vstack([points, pending])
+    sites, which = np.unique(everywhere, axis=0, return_inverse=True)
+    if inducing_points is not None and len(sites) > limit:
+        both = np.vstack([inducing_points[: limit - _LATEST], everywhere[-_LATEST:]])
+        inducing_points = np.unique(both, axis=0)
+    basis, at_sites = choose_basis(layout, lengthscales, sites, limit, inducing_points)
+    rows = at_sites[which.reshape(-1)]
+    return Features(basis, rows[: len(points)], rows[len(points) :])
+
+
+def _triangular_inverse(factor: Array) -> Array:
     """Return the inverse of a lower triangular matrix."""
     result: Array = scipy.linalg.lapack.dtrtri(factor, lower=1)[0]
     return result
 
 
-def _transformed(rows: Array, lower: Array) -> Array:
+def _times_transpose(rows: Array, lower: Array) -> Array:
     """Return rows (n, m) times the transpose of a lower triangular matrix, (n, m).
 
     Half of what an ordinary product would cost.
@@ -194,150 +200,141 @@ def _gram(rows: Array) -> Array:
     return lower + np.tril(lower, -1).T
 
 
-class Process:
-    """The process given the points of the payoffs: a smoother, and a posterior once they are told.
+def _cholesky_of_precision(gram: Array, noise_var: float) -> Array:
+    """Return the Cholesky factor of I + gram / noise_var."""
+    precision = gram / noise_var
+    diagonal = np.diag_indices_from(precision)
+    precision[diagonal] += 1.0
+    try:
+        return scipy.linalg.cholesky(precision, lower=True, check_finite=False)
+    except scipy.linalg.LinAlgError:  # next to no noise: rounding outweighs the 1
+        precision[diagonal] += 1e-12 * float(np.trace(precision))
+        return scipy.linalg.cholesky(precision, lower=True, check_finite=False)
+
+
+def _design(phi: Array, signal_var: float) -> Array:
+    """Return the rows (sqrt(signal) phi, 1) of features and the constant, (n, m + 1)."""
+    constant = np.full((len(phi), 1), np.sqrt(CONSTANT_VAR))
+    return np.hstack([np.sqrt(signal_var) * phi, constant])
+
+
+class SparseGP:
+    """The process given the points of the payoffs, before their values.
 
     Parameters
     ----------
     basis
         Features of the process.
-    shape
+    kernel
         Signal and noise variance.
-    rows
+    told
         Features of the payoffs' points, (n, m).
     precision
-        1 / (relative noise variance) of each payoff, (n,): 1 where nothing is known.
+        1 / (relative noise variance) of each payoff, (n,).
     pending
-        Features of points whose payoffs are on their way, (k, m): they lower the variance alone.
+        Features of points whose payoffs are awaited, (k, m): they lower the variance alone.
     """
 
     def __init__(
-        self, basis: Basis, shape: Shape, rows: Array, precision: Array, pending: Array
+        self, basis: Basis, kernel: KernelParameters, told: Array, precision: Array, pending: Array
     ) -> None:
-        self.basis, self.shape = basis, shape
-        self._rows = self._scaled(rows)
+        self.basis, self.kernel = basis, kernel
+        self._rows = _design(told, kernel.signal_var)
         self._precision = precision
         self._gram = _gram(self._rows * np.sqrt(precision)[:, None])
-        self._waiting = self._scaled(pending)
-        self._weights = np.zeros(self._rows.shape[1])
-        self._origin = np.zeros(self._rows.shape[1])
-
-    def _scaled(self, phi: Array) -> Array:
-        constant = np.full((len(phi), 1), np.sqrt(CONSTANT))
-        return np.hstack([np.sqrt(self.shape.signal) * phi, constant])
-
-    @staticmethod
-    def _factored(gram: Array, noise: float) -> Array:
-        inner = gram / noise
-        diagonal = np.diag_indices_from(inner)
-        inner[diagonal] += 1.0
-        try:
-            return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
-        except scipy.linalg.LinAlgError:  # next to no noise: rounding outweighs the 1
-            inner[diagonal] += 1e-12 * float(np.trace(inner))
-            return scipy.linalg.cholesky(inner, lower=True, check_finite=False)
+        self._pending = _design(pending, kernel.signal_var)
 
     @functools.cached_property
     def _factor(self) -> Array:
-        """Of the posterior's precision; a process that only smooths has no need of it."""
-        return self._factored(self._gram, self.shape.noise)
+        return _cholesky_of_precision(self._gram, self.kernel.noise_var)
 
     @functools.cached_property
-    def _unpended(self) -> Array:
-        """The factor's inverse."""
-        return _inverse(self._factor)
-
-    @functools.cached_property
-    def _shrink(self) -> Array:
-        """The inverse of the factor that knows the pending points."""
-        if not len(self._waiting):
-            return self._unpended
-        return _inverse(self._factored(self._gram + _gram(self._waiting), self.shape.noise))
+    def _inverse_factor(self) -> Array:
+        return _triangular_inverse(self._factor)
 
     def leverage(self) -> Array:
-        """Return how far each payoff pulls the fit at its own point, (n,), between 0 and 1."""
-        half = _transformed(self._rows, self._unpended)
-        return np.einsum("ij,ij->i", half, half) * self._precision / self.shape.noise
+        """Return the derivative of each fitted value in its own payoff, (n,), in [0, 1]."""
+        half = _times_transpose(self._rows, self._inverse_factor)
+        return np.einsum("ij,ij->i", half, half) * self._precision / self.kernel.noise_var
 
-    def smoother(self, noise: float) -> Smoother:
-        """Return the smoother that this process is with another noise variance."""
-        factor = self._factored(self._gram, noise)
+    def smoother(self, noise_var: float) -> Smoother:
+        """Return the map from payoffs to fitted values under another noise variance."""
+        factor = _cholesky_of_precision(self._gram, noise_var)
         inverse = scipy.linalg.cho_solve((factor, True), np.eye(len(factor)), check_finite=False)
-        return Smoother(self._rows, self._precision, inverse / noise)
+        return Smoother(self._rows, self._precision, inverse / noise_var)
 
-    def learn(self, payoffs: Array) -> None:
-        """Take the payoffs (n,)."""
-        moment = self._rows.T @ (self._precision * payoffs) / self.shape.noise
-        self._weights = scipy.linalg.cho_solve((self._factor, True), moment, check_finite=False)
+    def condition(self, payoffs: Array, *, centered: bool = False) -> GPPosterior:
+        """Return the posterior given the payoffs (n,).
 
-    def center(self) -> None:
-        """From now on predict how far the process lies from its own mean over the payoffs' points.
-
-        What all points share is then in neither mean nor variance.
+        If `centered`, of the process less its mean over the payoffs' points: what all points share
+        is then in neither mean nor variance.
         """
-        self._origin = self._rows.mean(axis=0)
-
-    def predict(self, C: Array) -> tuple[Array, Array]:
-        """Return mean and variance at the rows of C (n, p)."""
-        phi = self.basis.features(C)
-        rows = self._scaled(phi) - self._origin
-        half = _transformed(rows, self._shrink)
-        gap = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
-        return rows @ self._weights, self.shape.signal * gap + np.einsum("ij,ij->i", half, half)
-
-    def predict_gradient(self, c: Array) -> tuple[float, float, Array, Array]:
-        """Return mean, variance and their derivatives at one point c (p,)."""
-        phi, slope = self.basis.at(c)
-        root = np.sqrt(self.shape.signal)
-        row = np.append(root * phi, np.sqrt(CONSTANT)) - self._origin
-        half = self._shrink @ row
-        back = self._shrink.T @ half
-        gap = max(1.0 - float(phi @ phi), 0.0)
-        gap_slope = -2.0 * (phi @ slope) if gap > 0.0 else np.zeros(len(c))
-        mean_slope = root * (self._weights[:-1] @ slope)
-        variance_slope = 2.0 * root * (back[:-1] @ slope) + self.shape.signal * gap_slope
-        variance = self.shape.signal * gap + float(half @ half)
-        return float(row @ self._weights), variance, mean_slope, variance_slope
-
-
-class Smoother:
-    """Least squares with the process as its penalty: the fitted values of payoffs."""
-
-    def __init__(self, rows: Array, precision: Array, solve: Array) -> None:
-        self._rows, self._precision, self._solve = rows, precision, solve
-
-    def fit(self, payoffs: Array) -> Array:
-        """Return the posterior mean at the payoffs' own points, (n,)."""
-        return self._rows @ (self._solve @ ((self._precision * payoffs) @ self._rows))
+        moment = self._rows.T @ (self._precision * payoffs) / self.kernel.noise_var
+        weights = scipy.linalg.cho_solve((self._factor, True), moment, check_finite=False)
+        if len(self._pending):
+            gram = self._gram + _gram(self._pending)
+            factor = _cholesky_of_precision(gram, self.kernel.noise_var)
+            inverse_factor = _triangular_inverse(factor)
+        else:
+            inverse_factor = self._inverse_factor
+        origin = self._rows.mean(axis=0) if centered else np.zeros(self._rows.shape[1])
+        return GPPosterior(self.basis, self.kernel.signal_var, weights, inverse_factor, origin)
 
 
 @dataclass(frozen=True)
-class Varying:
-    """A constant, and with probability `weight` a deviation from it that varies over the space.
+class Smoother:
+    """Penalized least squares: a linear map from payoffs to fitted values."""
+
+    rows: Array
+    precision: Array
+    inverse: Array
+
+    def fit(self, payoffs: Array) -> Array:
+        """Return the posterior mean at the payoffs' own points, (n,)."""
+        return self.rows @ (self.inverse @ ((self.precision * payoffs) @ self.rows))
+
+
+@dataclass(frozen=True)
+class GPPosterior:
+    """The posterior of a process: mean and variance anywhere.
 
     Attributes
     ----------
-    mean, variance
-        Of the constant; its variance is not in those of `predict`, since it is the same everywhere.
-    process
-        Of the deviation, centered (`Process.center`); None if there is none.
-    scale
-        Unit of the deviation.
-    weight
-        How probable it is that there is one.
+    basis, signal_var
+        Of the process.
+    weights
+        Posterior mean of the weights of the features and the constant, (m + 1,).
+    inverse_factor
+        Inverse of the Cholesky factor of their posterior precision, (m + 1, m + 1).
+    origin
+        Row of the design that is subtracted from every other, (m + 1,).
     """
 
-    mean: float
-    variance: float
-    process: Process | None = None
-    scale: float = 1.0
-    weight: float = 0.0
+    basis: Basis
+    signal_var: float
+    weights: Array
+    inverse_factor: Array
+    origin: Array
 
-    def predict(self, C: Array) -> tuple[Array, Array]:
-        """Return mean, and variance of the deviation, of the mixture at the rows of C (n, p)."""
-        if self.process is None:
-            return np.full(len(C), self.mean), np.zeros(len(C))
-        mean, variance = self.process.predict(C)
-        away, w = self.scale * mean, self.weight
-        within = w * self.scale**2 * variance
-        return self.mean + w * away, within + w * (1.0 - w) * away**2
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Return mean and variance at the rows of X (n, p)."""
+        phi = self.basis.features(X)
+        rows = _design(phi, self.signal_var) - self.origin
+        half = _times_transpose(rows, self.inverse_factor)
+        unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
+        variance = self.signal_var * unexplained + np.einsum("ij,ij->i", half, half)
+        return rows @ self.weights, variance
+
+    def predict_gradient(self, x: Array) -> tuple[float, float, Array, Array]:
+        """Return mean, variance and their gradients at one point x (p,)."""
+        phi, phi_gradient = self.basis.features_gradient(x)
+        root = np.sqrt(self.signal_var)
+        row = np.append(root * phi, np.sqrt(CONSTANT_VAR)) - self.origin
+        half = self.inverse_factor @ row
+        back = self.inverse_factor.T @ half
+        unexplained = max(1.0 - float(phi @ phi), 0.0)
+        slope = -2.0 * (phi @ phi_gradient) if unexplained > 0.0 else np.zeros(len(x))
+        mean_gradient = root * (self.weights[:-1] @ phi_gradient)
+        variance_gradient = 2.0 * root * (back[:-1] @ phi_gradient) + self.signal_var * slope
+        variance = self.signal_var * unexplained + float(half @ half)
+        return float(row @ self.weights), variance, mean_gradient, variance_gradient

@@ -1,4 +1,9 @@
-"""What is believed about the mean payoff everywhere, under a calibration and all payoffs told."""
+"""The posterior of the mean payoff, given the model's parameters and all payoffs told.
+
+Intervals are practical: their coverage was measured, not proved. An interval is as wide as the
+posterior's, times a safety factor, and adds what the bound on single payoffs may hide of the mean
+and how far the most extreme payoff moves it.
+"""
 
 from __future__ import annotations
 
@@ -7,190 +12,289 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from tailproof.search.model.gp import Layout, Process, Varying
-from tailproof.search.model.m_estimation import features_on, left_out, settle
-from tailproof.search.model.parameters import Calibration, Data, Settings
+from tailproof.search.model.fit import loo_residuals, pseudo_observations, solve_m_estimate
+from tailproof.search.model.gp import GPPosterior, compute_features
+from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
 Array = NDArray[np.float64]
 
-# Features of the remainder's process: it is known roughly only.
-_REMAINDER_BASIS = 96
+# Features of the tail correction's process: it is known roughly only.
+_TAIL_FEATURES = 96
+# Intervals are this much wider than the posterior's, which knows neither that it was searched for
+# its maximum nor that its kernel parameters are estimates; chosen by coverage on problems made for
+# tuning.
+_SAFETY = 1.3
 
 
 @dataclass(frozen=True)
-class Belief:
-    """Mean and standard deviation of f(x) = m(x) + s(x) (center + remainder(x)), standardized.
+class TailPosterior:
+    """The tail correction: a constant, and with some probability a deviation that varies.
 
     Attributes
     ----------
-    calibration
-        What the last refit learnt.
-    pilot, remainder
-        The two processes; their variances add up.
-    clipped
-        Which payoffs were clipped, (n,).
-    residuals
-        Of the payoffs around the pilot, in units of s(x), (n,).
+    mean, variance
+        Of the constant; its variance is not in those of `predict`, since it is the same everywhere.
+    deviation
+        Posterior of the deviation, centered; None if there is none.
+    scale
+        Unit of the deviation.
+    probability
+        That there is a deviation.
     """
 
-    calibration: Calibration
-    pilot: Process
-    remainder: Varying
+    mean: float
+    variance: float
+    deviation: GPPosterior | None = None
+    scale: float = 1.0
+    probability: float = 0.0
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Return the mean, and the variance of the deviation, at the rows of X (n, p)."""
+        if self.deviation is None:
+            return np.full(len(X), self.mean), np.zeros(len(X))
+        mean, variance = self.deviation.predict(X)
+        shift, p = self.scale * mean, self.probability
+        within = p * self.scale**2 * variance
+        return self.mean + p * shift, within + p * (1.0 - p) * shift**2
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Posterior of f(x) = m(x) + s(x) (center + correction(x)), in standardized units.
+
+    Attributes
+    ----------
+    parameters
+        Of the last fit.
+    location, tail
+        Posteriors of m and of the correction; their variances add up.
+    clipped
+        Which payoffs have a residual that the robust loss limits, (n,).
+    residuals
+        Of the payoffs around the location, in units of s(x), (n,).
+    """
+
+    parameters: ModelParameters
+    location: GPPosterior
+    tail: TailPosterior
     clipped: NDArray[np.bool_]
     residuals: Array
 
-    def predict(self, C: Array) -> tuple[Array, Array]:
-        """Return mean and standard deviation at the rows of C (n, p)."""
-        known = self.calibration
-        mean, variance = self.pilot.predict(C)
-        more, doubt = self.remainder.predict(C)
-        s = known.spread.of(mean)
-        doubt = doubt + self.remainder.variance
-        return mean + s * (known.cut.center + more), np.sqrt(variance + s**2 * doubt)
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Return mean and standard deviation of f at the rows of X (n, p)."""
+        parameters = self.parameters
+        mean, variance = self.location.predict(X)
+        correction, correction_variance = self.tail.predict(X)
+        s = parameters.noise_scale.at(mean)
+        correction_variance = correction_variance + self.tail.variance
+        mean = mean + s * (parameters.psi.center + correction)
+        return mean, np.sqrt(variance + s**2 * correction_variance)
 
-    def uppers(self, C: Array, width: float) -> Array:
-        """Return what the search compares at the rows of C (n, p): the mean, or an upper end of it.
+    def ucb(self, X: Array, kappa: float) -> Array:
+        """Return the upper confidence bound that the search maximizes at the rows of X (n, p).
 
-        Whether the remainder varies is not known. An end is the higher one of the two that the
-        answers have: `width` deviations above the mean if it does not, and if it does, the fewer
-        the less probable that is (`_fewer`): what is improbable is looked at, too. For `width` 0
-        it is the mean over both answers.
+        Whether the correction varies is not known. The bound is the larger one of two: `kappa`
+        deviations above the mean if it does not, and if it does, the fewer deviations the less
+        probable that is (`_adjusted_kappa`). For `kappa` 0 it is the mean over both cases.
 
-        Not knowing the remainder's constant c leaves a doubt about s(x) c. What all points share
-        of it says nothing about which is best, so here only (s(x) - 1) c is in doubt: under heavy
-        tails the whole would hide how much better some points are known than others.
+        The uncertainty of the correction's constant c is one of s(x) c. What all points share of
+        it does not affect the ranking, so only (s(x) - 1) c counts here: under heavy tails the
+        whole would hide how much better some points are known than others.
         """
-        known, rest = self.calibration, self.remainder
-        mean, variance = self.pilot.predict(C)
-        s = known.spread.of(mean)
-        variance = variance + (s - 1.0) ** 2 * rest.variance
-        mean = mean + s * (known.cut.center + rest.mean)
-        if rest.process is None:
-            return mean + width * np.sqrt(variance)
-        away, doubt = rest.process.predict(C)
-        away *= s * rest.scale
-        if width == 0.0:
-            return mean + rest.weight * away
-        varying = np.sqrt(variance + (s * rest.scale) ** 2 * doubt)
+        parameters, tail = self.parameters, self.tail
+        mean, variance = self.location.predict(X)
+        s = parameters.noise_scale.at(mean)
+        variance = variance + (s - 1.0) ** 2 * tail.variance
+        mean = mean + s * (parameters.psi.center + tail.mean)
+        if tail.deviation is None:
+            return mean + kappa * np.sqrt(variance)
+        shift, shift_variance = tail.deviation.predict(X)
+        shift *= s * tail.scale
+        if kappa == 0.0:
+            return mean + tail.probability * shift
+        varying = np.sqrt(variance + (s * tail.scale) ** 2 * shift_variance)
         return np.maximum(
-            mean + width * np.sqrt(variance), mean + away + _fewer(width, rest.weight) * varying
+            mean + kappa * np.sqrt(variance),
+            mean + shift + _adjusted_kappa(kappa, tail.probability) * varying,
         )
 
-    def bias(self, C: Array) -> Array:
-        """Return how much of the mean the bound on single payoffs may hide, at the rows of C."""
-        rest = self.calibration.remainder
-        if rest is None:
-            return np.zeros(len(C))
-        return rest.bias * self.calibration.spread.of(self.pilot.predict(C)[0])
-
-    def upper(self, c: Array, width: float) -> tuple[float, Array]:
-        """Return `uppers` at one point c (p,), and its gradient."""
-        known, rest = self.calibration, self.remainder
-        mean, variance, mean_slope, variance_slope = self.pilot.predict_gradient(c)
-        s = float(known.spread.of(np.array([mean]))[0])
-        s_slope = known.spread.slope(mean) * mean_slope
-        offset = known.cut.center + rest.mean
-        mean_slope = mean_slope + s_slope * offset
+    def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
+        """Return `ucb` at one point x (p,), and its gradient."""
+        parameters, tail = self.parameters, self.tail
+        mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
+        s = float(parameters.noise_scale.at(np.array([mean]))[0])
+        s_gradient = parameters.noise_scale.derivative(mean) * mean_gradient
+        offset = parameters.psi.center + tail.mean
+        mean_gradient = mean_gradient + s_gradient * offset
         mean += s * offset
-        variance += (s - 1.0) ** 2 * rest.variance
-        variance_slope = variance_slope + 2.0 * s_slope * (s - 1.0) * rest.variance
-        if rest.process is None:
-            return _end(mean, mean_slope, variance, variance_slope, width)
-        away, doubt, away_slope, doubt_slope = rest.process.predict_gradient(c)
-        away_slope = rest.scale * (s_slope * away + s * away_slope)
-        away *= s * rest.scale
-        if width == 0.0:
-            return mean + rest.weight * away, mean_slope + rest.weight * away_slope
-        doubt_slope = rest.scale**2 * s * (2.0 * s_slope * doubt + s * doubt_slope)
-        doubt *= (s * rest.scale) ** 2
-        steady = _end(mean, mean_slope, variance, variance_slope, width)
-        varying = _end(
-            mean + away,
-            mean_slope + away_slope,
-            variance + doubt,
-            variance_slope + doubt_slope,
-            _fewer(width, rest.weight),
+        variance += (s - 1.0) ** 2 * tail.variance
+        variance_gradient = variance_gradient + 2.0 * s_gradient * (s - 1.0) * tail.variance
+        if tail.deviation is None:
+            return _bound(mean, mean_gradient, variance, variance_gradient, kappa)
+        shift, shift_variance, shift_gradient, gradient = tail.deviation.predict_gradient(x)
+        shift_gradient = tail.scale * (s_gradient * shift + s * shift_gradient)
+        shift *= s * tail.scale
+        if kappa == 0.0:
+            p = tail.probability
+            return mean + p * shift, mean_gradient + p * shift_gradient
+        gradient = tail.scale**2 * s * (2.0 * s_gradient * shift_variance + s * gradient)
+        shift_variance *= (s * tail.scale) ** 2
+        constant = _bound(mean, mean_gradient, variance, variance_gradient, kappa)
+        varying = _bound(
+            mean + shift,
+            mean_gradient + shift_gradient,
+            variance + shift_variance,
+            variance_gradient + gradient,
+            _adjusted_kappa(kappa, tail.probability),
         )
-        return max(steady, varying, key=lambda end: end[0])
+        return max(constant, varying, key=lambda bound: bound[0])
+
+    def bias(self, X: Array) -> Array:
+        """Return how much of the mean the bound on single payoffs may hide, at the rows of X."""
+        correction = self.parameters.tail_correction
+        if correction is None:
+            return np.zeros(len(X))
+        return correction.bias * self.parameters.noise_scale.at(self.location.predict(X)[0])
 
 
-def _end(
-    mean: float, mean_slope: Array, variance: float, variance_slope: Array, width: float
+def _bound(
+    mean: float, mean_gradient: Array, variance: float, variance_gradient: Array, kappa: float
 ) -> tuple[float, Array]:
-    """Return mean + width x standard deviation, and its gradient."""
+    """Return mean + kappa x standard deviation, and its gradient."""
     deviation = math.sqrt(max(variance, 1e-300))
-    return mean + width * deviation, mean_slope + width * variance_slope / (2.0 * deviation)
+    gradient = mean_gradient + kappa * variance_gradient / (2.0 * deviation)
+    return mean + kappa * deviation, gradient
 
 
-def _fewer(width: float, weight: float) -> float:
-    """Return how many deviations above its own mean an answer of probability `weight` ends.
+def _adjusted_kappa(kappa: float, probability: float) -> float:
+    """Return the number of deviations for a case that holds with some probability.
 
-    Above `width` deviations a normal variable lies with probability q = P(Z > width). That this
-    answer holds and its value lies above its end is to be as rare: P(Z > end) = q / weight. The end
-    is not taken below the answer's mean.
+    A normal variable exceeds `kappa` deviations with probability q. That the case holds and its
+    value exceeds its bound is to be as rare: P(Z > bound) = q / probability. The bound is not
+    below the mean of the case.
 
     Examples
     --------
-    >>> [round(_fewer(3.0, weight), 2) for weight in (1.0, 0.2, 0.001)]
+    >>> [round(_adjusted_kappa(3.0, probability), 2) for probability in (1.0, 0.2, 0.001)]
     [3.0, 2.47, 0.0]
     """
-    # In logarithms: P(Z > 40) is no number any more.
-    log_share = min(float(log_ndtr(-width)) - math.log(weight), 0.0)
+    # In logarithms: P(Z > 40) underflows.
+    log_share = min(float(log_ndtr(-kappa)) - math.log(probability), 0.0)
     return max(-float(ndtri_exp(log_share)), 0.0)
 
 
-def believe(data: Data, pending: Array, calibration: Calibration, settings: Settings) -> Belief:
-    """Return the belief from all payoffs told, under a calibration made from some of them.
+def condition(
+    observations: Observations, pending: Array, parameters: ModelParameters, config: ModelConfig
+) -> Posterior:
+    """Return the posterior given all payoffs told, under parameters fitted to some of them.
 
     Parameters
     ----------
-    data
+    observations
         All payoffs.
     pending
-        Model coordinates of trials still running, (k, p): they lower the variance alone.
-    calibration
-        The last refit's.
-    settings
-        As for the refit.
+        Encoded configurations of running trials, (k, p): they lower the variance alone.
+    parameters
+        Of the last fit.
+    config
+        As for the fit.
     """
-    layout, cut = settings.layout, calibration.cut
-    raw = calibration.standardize(data.payoffs)
-    z = settings.loss.prepare(raw)
-    scales, fitted = np.ones(len(z)), np.full(len(z), float(np.median(z)))
-    features = features_on(
-        layout, calibration.shape.lengthscales, data.points, pending, calibration.anchors
+    psi, noise_scale = parameters.psi, parameters.noise_scale
+    raw = parameters.standardize(observations.payoffs)
+    z = config.loss.prepare(raw)
+    scales, start = np.ones(len(z)), np.full(len(z), float(np.median(z)))
+    features = compute_features(
+        config.layout,
+        parameters.kernel.lengthscales,
+        observations.points,
+        pending,
+        parameters.inducing_points,
     )
-    if calibration.spread.rate != 0.0:  # the scales follow the pilot, which follows them
-        rough = features.process(calibration.shape, scales)
-        scales = calibration.spread.of(settle(rough, cut, z, scales, fitted))
-    pilot = features.process(calibration.shape, scales)
-    fitted = settle(pilot, cut, z, scales, fitted)
+    if noise_scale.rate != 0.0:  # the scales depend on the location, and the location on them
+        unscaled = features.gp(parameters.kernel, scales)
+        scales = noise_scale.at(solve_m_estimate(unscaled, psi, z, scales, start))
+    gp = features.gp(parameters.kernel, scales)
+    fitted = solve_m_estimate(gp, psi, z, scales, start)
+    location = gp.condition(pseudo_observations(psi, z, scales, fitted))
     residuals = (z - fitted) / scales
-    pilot.learn(fitted + scales * cut.psi(residuals) / cut.slope)
-    alone = left_out(cut, residuals, pilot.leverage())
-    if settings.loss.restores_mean:
-        alone, residuals = alone + (raw - z) / scales, residuals + (raw - z) / scales
-    remainder = _remainder(data, alone, pending, calibration, layout)
-    return Belief(calibration, pilot, remainder, cut.clipped(residuals) | (raw != z), residuals)
+    left_out = loo_residuals(psi, residuals, gp.leverage())
+    if config.loss.restores_mean:
+        left_out, residuals = left_out + (raw - z) / scales, residuals + (raw - z) / scales
+    tail = _condition_tail(observations, left_out, pending, parameters, config)
+    return Posterior(parameters, location, tail, psi.clipped(residuals) | (raw != z), residuals)
 
 
-def _remainder(
-    data: Data, residuals: Array, pending: Array, calibration: Calibration, layout: Layout
-) -> Varying:
-    """Return what is believed about the mean of what the cut takes off the left-out residuals."""
-    rest = calibration.remainder
-    if rest is None:
-        return Varying(0.0, 0.0)
-    excess = calibration.cut.excess(residuals)
-    mean = float(np.mean(np.clip(excess, -rest.bound, rest.bound)))
-    variance, far = rest.scale**2 / len(data), rest.varying
-    if far is None:
-        return Varying(mean, variance)
-    lengthscales, anchors = far.shape.lengthscales, calibration.anchors
-    features = features_on(layout, lengthscales, data.points, pending, anchors, _REMAINDER_BASIS)
-    process = features.process(far.shape, np.ones(len(data)))
-    process.learn(far.marks(residuals, excess))
-    process.center()
-    return Varying(mean, variance, process, far.scale, far.weight)
+def _condition_tail(
+    observations: Observations,
+    residuals: Array,
+    pending: Array,
+    parameters: ModelParameters,
+    config: ModelConfig,
+) -> TailPosterior:
+    """Return the posterior of the tail correction given leave-one-out residuals, (n,)."""
+    correction = parameters.tail_correction
+    if correction is None:
+        return TailPosterior(0.0, 0.0)
+    excess = parameters.psi.excess(residuals)
+    mean = float(np.mean(np.clip(excess, -correction.bound, correction.bound)))
+    variance, outliers = correction.scale**2 / len(observations), correction.outliers
+    if outliers is None:
+        return TailPosterior(mean, variance)
+    features = compute_features(
+        config.layout,
+        outliers.kernel.lengthscales,
+        observations.points,
+        pending,
+        parameters.inducing_points,
+        _TAIL_FEATURES,
+    )
+    gp = features.gp(outliers.kernel, np.ones(len(observations)))
+    deviation = gp.condition(outliers.scaled_excess(residuals, excess), centered=True)
+    return TailPosterior(mean, variance, deviation, outliers.scale, outliers.probability)
+
+
+def interval(
+    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, level: float
+) -> tuple[Array, Array]:
+    """Return centers and half widths of intervals for the mean payoff at the rows of X (k, p).
+
+    Parameters
+    ----------
+    posterior
+        Without pending trials.
+    observations, config
+        What it was made from.
+    X
+        Encoded configurations, (k, p).
+    level
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    tuple
+        Centers (k,) and half widths (k,), in units of the payoff, larger is better.
+    """
+    mean, deviation = posterior.predict(X)
+    parameters = posterior.parameters
+    factor = -_SAFETY * float(ndtri((1.0 - level) / 2.0))
+    sway = _influence_of_most_extreme(posterior, observations, config, X, mean)
+    half = parameters.scale * (factor * deviation + posterior.bias(X) + sway)
+    return parameters.location + parameters.scale * mean, half
+
+
+def _influence_of_most_extreme(
+    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, mean: Array
+) -> Array:
+    """Return how far the means (k,) at the rows of X move without the most extreme payoff.
+
+    Only if it was clipped: one that is like the others is in the posterior's deviation.
+    """
+    extreme = int(np.argmax(np.abs(posterior.residuals)))
+    if not posterior.clipped[extreme]:
+        return np.zeros(len(X))
+    kept = np.arange(len(observations)) != extreme
+    others = Observations(observations.points[kept], observations.payoffs[kept])
+    without = condition(others, others.points[:0], posterior.parameters, config)
+    return np.abs(without.predict(X)[0] - mean)
