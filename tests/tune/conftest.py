@@ -106,3 +106,20 @@ def tune(tmp_path, monkeypatch, capsys):
         return code, out, err
 
     return run
+
+
+@pytest.fixture(scope="session")
+def study():
+    """Return a study with heavy-tailed payoffs and failures."""
+    from tune_studies import heavy_tailed_study
+
+    return heavy_tailed_study()
+
+
+@pytest.fixture(scope="session")
+def analysis(study):
+    """Return the analysis of this study."""
+    from tailproof.tune.analysis import analyze
+    from tune_studies import SPACE
+
+    return analyze(study.trials, SPACE, minimize=True, level=0.9, seed=0)

@@ -1,14 +1,15 @@
+import json
 import os
 import signal
-import time
-from pathlib import Path
 
 import pytest
 
 from tailproof.tune import process
 from tailproof.tune.payoff import parse
-from tailproof.tune.process import Stop, excerpt, run
-from tailproof.tune.work import judge
+from tailproof.tune.process import excerpt, run
+from tailproof.tune.signals import Stop
+from tailproof.tune.worker import read_payoff
+from tune_studies import has_ended, wait_for
 
 PARENT = """
 import os, signal, subprocess, sys, time
@@ -27,25 +28,11 @@ open(sys.argv[2], "a").write("x")
 """
 
 
-def gone(pid, within=60.0):
-    """Tell whether a process ends in time; one that only waits to be reaped has ended."""
-    until = time.monotonic() + within
-    while time.monotonic() < until:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
-
-
 IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 
 
 @pytest.mark.parametrize(
-    ("rest", "wait", "patience", "reason", "code"),
+    ("rest", "wait", "delay", "reason", "code"),
     [
         ("", "time.sleep(600)", 60.0, "timeout", -signal.SIGTERM),
         (IGNORE, "time.sleep(600)", 0.2, "timeout", -signal.SIGKILL),
@@ -54,27 +41,27 @@ IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     ids=["asked to end", "forced to end", "ends by itself"],
 )
 def test_nothing_of_a_run_outlives_it(
-    program, tmp_path, monkeypatch, jumping_clock, rest, wait, patience, reason, code
+    program, tmp_path, monkeypatch, jumping_clock, rest, wait, delay, reason, code
 ):
-    monkeypatch.setattr(process, "PATIENCE", patience)
+    monkeypatch.setattr(process, "KILL_DELAY", delay)
     mark, clock = tmp_path / "pid", jumping_clock if wait else tmp_path / "no clock"
     command = program(PARENT.replace("{rest}", rest).replace("{wait}", wait))
     result = run([*command, str(mark), str(clock)], timeout=500.0)
     assert (result.reason, result.code, result.stdout) == (reason, code, b"started\n")
-    assert gone(int(mark.read_text()))
+    wait_for(lambda: has_ended(int(mark.read_text())), 60.0)
 
 
-def test_a_run_is_stopped_on_wish(program, monkeypatch):
-    monkeypatch.setattr(process, "PATIENCE", 60.0)
-    wishes = iter([Stop.NO, Stop.YES])
-    result = run(program("import time; time.sleep(60)"), stop=lambda: next(wishes, Stop.YES))
+def test_a_run_is_stopped_on_request(program, monkeypatch):
+    monkeypatch.setattr(process, "KILL_DELAY", 60.0)
+    levels = iter([Stop.NO, Stop.YES])
+    result = run(program("import time; time.sleep(60)"), stop=lambda: next(levels, Stop.YES))
     assert result.reason == "interrupted"
     assert result.code == -signal.SIGTERM
 
 
-def test_insisting_leaves_no_time(program, tmp_path, monkeypatch):
+def test_stopping_at_once_leaves_no_time(program, tmp_path, monkeypatch):
     # Were it given the time, it would end by itself.
-    monkeypatch.setattr(process, "PATIENCE", 120.0)
+    monkeypatch.setattr(process, "KILL_DELAY", 120.0)
     ready = tmp_path / "ready"
     command = program(
         f"""
@@ -84,17 +71,17 @@ def test_insisting_leaves_no_time(program, tmp_path, monkeypatch):
         time.sleep(30)
         """
     )
-    wishes = iter([Stop.YES])
+    levels = iter([Stop.YES])
 
-    def wish():
-        return next(wishes, Stop.AT_ONCE) if ready.exists() else Stop.NO
+    def stop():
+        return next(levels, Stop.AT_ONCE) if ready.exists() else Stop.NO
 
-    result = run(command, stop=wish)
+    result = run(command, stop=stop)
     assert (result.reason, result.code) == ("interrupted", -signal.SIGKILL)
 
 
 def test_endless_output_is_stopped(program, monkeypatch):
-    monkeypatch.setattr(process, "LARGEST_OUTPUT", 10_000)
+    monkeypatch.setattr(process, "MAX_OUTPUT", 10_000)
     result = run(program("while True: print('x' * 1000)"))
     assert result.reason == "too much output"
     assert len(result.stdout) == 10_000
@@ -102,12 +89,12 @@ def test_endless_output_is_stopped(program, monkeypatch):
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_too_much_output_fails_also_if_the_program_ends_by_itself(program, monkeypatch, stream):
-    monkeypatch.setattr(process, "LARGEST_OUTPUT", 10_000)
-    monkeypatch.setattr(process, "_LOOK", 600.0)  # its end is all that is seen
+    monkeypatch.setattr(process, "MAX_OUTPUT", 10_000)
+    monkeypatch.setattr(process, "_POLL", 600.0)  # its end is all that is seen
     command = program(f"import sys; print('1\\n' * 5000 + '999', file=sys.{stream})")
     result = run(command)
     assert (result.reason, result.code) == ("too much output", 0)
-    assert judge(result, parse("last-line"), stream, None) == (None, "too much output")
+    assert read_payoff(result, parse("last-line"), stream, None) == (None, "too much output")
     just = program(f"import sys; sys.{stream}.write('1' * 10_000)", "just.py")
     assert run(just).reason == ""
 
@@ -117,7 +104,7 @@ def test_a_program_reads_nothing_and_sees_the_environment(program):
     assert run(command, environment={"MINE": "yes"}).stdout == b"'' yes\n"
 
 
-def test_output_is_kept_in_files_on_wish(program, tmp_path):
+def test_output_is_kept_in_files_on_request(program, tmp_path):
     result = run(
         program("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"),
         folder=tmp_path / "kept",
@@ -143,8 +130,6 @@ def test_the_end_is_seen_without_help_of_the_kernel(program, monkeypatch):
 
 
 def test_excerpts_are_short_in_every_encoding():
-    import json
-
     for output in (b"x" * 10**6, b"\x00" * 10**6, "é😀".encode() * 10**5, b"\xff" * 10**6):
         shown = excerpt(output, 24_000)
         assert len(json.dumps(shown)) <= 24_100

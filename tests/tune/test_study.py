@@ -2,8 +2,16 @@ import pytest
 
 from tailproof.search.space.parameters import Int
 from tailproof.search.space.space import Space
-from tailproof.tune.study import Identity, open_storage, open_study
-from tailproof.tune.urls import file_url, masked, sqlite_file, without_secrets
+from tailproof.tune.space_file import build, take_flags
+from tailproof.tune.study import (
+    Identity,
+    constants,
+    distributions,
+    open_storage,
+    open_study,
+    opened_storage,
+)
+from tailproof.tune.urls import file_url
 
 optuna = pytest.importorskip("optuna", reason="`tailproof tune` keeps its trials in Optuna")
 
@@ -16,10 +24,8 @@ def identity(command=("p", "{n}"), space=SPACE, value="last-line", minimize=True
 
 @pytest.fixture
 def storage(tmp_path):
-    opened = open_storage(file_url(tmp_path / "a {b} %20 é" / "study.db"))
-    yield opened
-    opened.remove_session()
-    opened.engine.dispose()
+    with opened_storage(file_url(tmp_path / "a {b} %20 é" / "study.db")) as storage:
+        yield storage
 
 
 def test_the_file_is_where_it_was_asked_for(storage, tmp_path):
@@ -80,23 +86,18 @@ def test_a_storage_that_cannot_be_opened_is_one_line_without_secrets(url):
     assert "\n" not in str(caught.value)
 
 
-def test_passwords_are_never_shown():
-    assert masked("postgresql://u:p@h/d") == "postgresql://u:***@h/d"
-    assert "secret" not in masked("postgresql://u@h/d?password=secret&x=1")
-    assert "secret" not in masked("not a url with secret")
-    assert masked("sqlite:////tmp/study.db") == "sqlite:////tmp/study.db"
-
-
-@pytest.mark.parametrize("spelt", ["hush@42", "hush%4042"])
-def test_no_message_shows_a_password(spelt):
-    url = "postgresql://me:hush%4042@host/db?sslpassword=quiet"
-    said = without_secrets(f"{url}: {spelt} and quiet are wrong", url)
-    assert "hush" not in said
-    assert "quiet" not in said
-    assert "are wrong" in said
-
-
-def test_files_of_sqlite_are_found():
-    assert sqlite_file("sqlite:////tmp/a%20b.db").parent.name == "tmp"
-    assert sqlite_file("postgresql://h/d") is None
-    assert sqlite_file("nonsense") is None
+def test_distributions_reach_every_value_of_the_space():
+    flags, _ = take_flags(
+        [
+            *("--float", "f", "0", "1", "--step", "0.3", "--int", "i", "1", "10", "--step", "4"),
+            *("--choice", "c", "a", "b", "--fixed", "k", "v"),
+        ],
+        [],
+    )
+    space = build(None, flags)
+    made = distributions(space)
+    assert made["f"].high == 0.9
+    assert made["i"].high == 9
+    assert made["c"].choices == ("a", "b")
+    assert "k" not in made
+    assert constants(space) == {"k": "v"}

@@ -1,4 +1,4 @@
-"""`tailproof tune`: the arguments; work is in `session`, which is imported when it runs."""
+"""Command line of `tailproof tune`; `session` does the work, and is imported when it runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _USAGE = """\
 tailproof tune (--minimize | --maximize) [--space FILE] [PARAMETERS] [OPTIONS] -- PROGRAM ARGUMENTS
        tailproof tune --dashboard [--out DIR | --storage URL] [--port N]"""
 DESCRIPTION = """\
-Find the setting of a program with the best mean payoff. Each trial runs the program once, with
+Find the setting of a program with the best mean payoff. Each evaluation runs the program once, with
 {name} in its arguments replaced by the parameter's value ({{ and }} are plain braces), and reads
 one number. Arguments go to the program as a list; no shell sees them. The same command, given
 again, goes on where it stopped; given on several machines with one --storage, it shares the work.
@@ -44,31 +44,31 @@ docs/tune.md explains every option.
 
 
 class _Parser(argparse.ArgumentParser):
-    """Takes the command after `--` and the parameters, which argparse cannot."""
+    """Parses the command after `--` and the parameters, which argparse cannot."""
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
+        from tailproof.tune.command import check_text
         from tailproof.tune.space_file import take_flags
-        from tailproof.tune.template import check_text
 
         given = list(sys.argv[1:] if args is None else args)
         split = given.index("--") if "--" in given else len(given)
         own, command = given[:split], given[split + 1 :]
         try:
-            for one in given:
-                check_text(one)
-            entries, rest = take_flags(own, self._option_string_actions)
+            for argument in given:
+                check_text(argument)
+            entries, options = take_flags(own, self._option_string_actions)
         except ValueError as error:
             self.error(str(error))
-        found, unknown = super().parse_known_args(rest, namespace)
+        found, unknown = super().parse_known_args(options, namespace)
         if unknown:
             self.error(f"unknown argument {unknown[0]!r}; the program's command comes after `--`.")
         found.entries, found.program, found.given = entries, command, given
         return found, []
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong on one line."""
+        """Print what is wrong on one line, and exit."""
         from tailproof.tune.urls import without_secrets
 
         self.exit(2, f"{self.prog}: {without_secrets(message)}\n")
@@ -87,11 +87,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     commands.choices["tune"] = parser
     aim = parser.add_mutually_exclusive_group()
-    aim.add_argument("--minimize", action="store_true", help="payoffs are costs")
-    aim.add_argument("--maximize", action="store_true", help="payoffs are gains")
+    aim.add_argument("--minimize", action="store_true", help="seek the lowest mean payoff")
+    aim.add_argument("--maximize", action="store_true", help="seek the highest mean payoff")
     parser.add_argument("--space", type=Path, metavar="FILE", help="parameters as TOML")
-    _add_trials(parser)
-    _add_study(parser)
+    _add_run_options(parser)
+    _add_study_options(parser)
     parser.add_argument(
         "--dashboard", action="store_true", help="serve optuna-dashboard for the study instead"
     )
@@ -100,7 +100,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_trials(parser: argparse.ArgumentParser) -> None:
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--value",
         default="last-line",
@@ -114,11 +114,11 @@ def _add_trials(parser: argparse.ArgumentParser) -> None:
         help="which output the payoff is read from (default: stdout)",
     )
     parser.add_argument(
-        "--trials",
+        "--evaluations",
         type=int,
         default=100,
         metavar="N",
-        help="runs in all, failed ones included, by everybody together (default: 100)",
+        help="runs in all, failed ones included, on all machines together (default: 100)",
     )
     parser.add_argument(
         "--timeout", type=float, metavar="SECONDS", help="for one run (default: none)"
@@ -140,7 +140,7 @@ def _add_trials(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
 
 
-def _add_study(parser: argparse.ArgumentParser) -> None:
+def _add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
@@ -170,21 +170,21 @@ def run(arguments: argparse.Namespace) -> int:
 
         try:
             return _run(arguments)
-        except Exception as error:  # before anything ran; what comes later, the session says
+        except Exception as error:  # before anything ran; later errors are shown by the session
             if not session.is_expected(error):
                 raise
-            print(f"tailproof tune: {_said(error, arguments.storage)}", file=sys.stderr)
+            print(f"tailproof tune: {_message(error, arguments.storage)}", file=sys.stderr)
             return 2
     except KeyboardInterrupt:
         print("tailproof tune: interrupted.", file=sys.stderr)
         return 130
 
 
-def _said(error: Exception, url: str | None) -> str:
-    from tailproof.tune.study import reason
+def _message(error: Exception, url: str | None) -> str:
+    from tailproof.tune.study import first_line
     from tailproof.tune.urls import without_secrets
 
-    return without_secrets(reason(error), url)
+    return without_secrets(first_line(error), url)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -194,7 +194,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return dashboard.serve(arguments.storage, arguments.out, arguments.port)
     from tailproof.tune import session
 
-    return session.run(request(arguments))
+    return session.run(request(arguments)).exit_code
 
 
 def request(arguments: argparse.Namespace) -> Request:
@@ -207,7 +207,7 @@ def request(arguments: argparse.Namespace) -> Request:
         command=tuple(arguments.program),
         space=space_file.build(arguments.space, arguments.entries),
         minimize=arguments.minimize,
-        trials=arguments.trials,
+        evaluations=arguments.evaluations,
         value=arguments.value,
         stream=arguments.read,
         timeout=arguments.timeout,

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from tailproof._util import checks
-from tailproof.experiments._optional import need
+from tailproof._util.optional import require
 from tailproof.tune.session import STUDY_FILE
 from tailproof.tune.study import open_storage
 from tailproof.tune.urls import file_url, masked, sqlite_file
@@ -26,7 +26,7 @@ def serve(storage: str | None, out: Path, port: int) -> int:
     out : Path
     port : int
     """
-    optuna_dashboard = need("optuna_dashboard", "dashboard")
+    optuna_dashboard = require("optuna_dashboard", "dashboard")
     if storage is None:
         storage = file_url(out / STUDY_FILE)
     path = sqlite_file(storage)
@@ -44,10 +44,10 @@ def _check_port(port: int) -> None:
     checks.integer("port", port, low=1)
     if port > _LAST_PORT:
         raise ValueError(f"`1 <= port <= {_LAST_PORT}` must hold, but got port={port}.")
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will do
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will do
         try:
-            one.bind((HOST, port))
+            probe.bind((HOST, port))
         except OSError as error:
             raise ValueError(
                 f"port {port} of {HOST} cannot be used ({error.strerror}); give another --port."

@@ -1,4 +1,4 @@
-"""The main job, end to end: `tailproof tune` on a small program whose true means are known."""
+"""A demo of `tailproof tune` on a small program whose true means are known."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ COMMAND = (
 )
 
 
-def main(out: Path, trials: int = 200, seed: int = 0) -> int:
-    """Tune the demo program, and put the truth beside what was found; return the exit code."""
+def run(out: Path, evaluations: int = 200, seed: int = 0) -> session.SessionResult:
+    """Tune the demo program, and put the true means beside the estimates."""
     print(
-        f"Tuning a small server: {trials} requests, each with a latency of infinite variance. The "
-        "lowest\nmean latency is 20 ms, at threads=16 cache=lru batch=0.35; the tuner sees single "
-        "requests only.\n",
+        f"Tuning a small server: {evaluations} requests, each with a latency of infinite variance. "
+        "The lowest\nmean latency is 20 ms, at threads=16 cache=lru batch=0.35; the tuner sees "
+        "single requests only.\n",
         flush=True,
     )
     os.environ.setdefault(demo_program.SEED, str(seed))
@@ -34,15 +34,16 @@ def main(out: Path, trials: int = 200, seed: int = 0) -> int:
             command=COMMAND,
             space=SPACE,
             minimize=True,
-            trials=trials,
+            evaluations=evaluations,
             seed=seed,
             out=out,
             arguments=(
-                *("--minimize", "--trials", str(trials), "--seed", str(seed), "--out", str(out)),
+                *("--minimize", "--evaluations", str(evaluations), "--seed", str(seed)),
+                *("--out", str(out)),
                 *("--int", "threads", "1", "64", "--log", "--float", "batch", "0", "1"),
                 *("--choice", "cache", *demo_program.CACHES, "--", *COMMAND),
             ),
             variables=((demo_program.SEED, os.environ[demo_program.SEED]),),
         ),
-        truth=demo_program.truth,
+        true_mean=demo_program.true_mean,
     )

@@ -1,4 +1,4 @@
-"""A small server to tune: it serves one made-up request and prints how long that took.
+"""A small server to tune: it serves one made-up request and prints its latency.
 
 The latency of a run, in milliseconds, is mean(settings) * E with E of mean 1:
 
@@ -6,7 +6,7 @@ The latency of a run, in milliseconds, is mean(settings) * E with E of mean 1:
 
 so most runs take less than the mean, one in a hundred more than 6 times the mean, and the variance
 is infinite. With the cache "fifo" one request in five finds everything in place, E = 0.1, and the
-other four make up for it, E = 1.225 (0.4 + 0.6 L): the luckiest runs are those of a setting
+other four make up for it, E = 1.225 (0.4 + 0.6 L): the fastest single runs are those of a setting
 that is slow on average. The mean is
 
     mean = 20 * (1 + (log2(threads) - log2(best))^2 / 8) * layout * (1 + 8 (batch - 0.35)^2)
@@ -36,12 +36,12 @@ CACHES = {"none": (4.0, 1.8), "fifo": (8.0, 1.7), "lru": (16.0, 1.0)}  # best th
 SEED = "TAILPROOF_DEMO_SEED"
 
 
-def truth(params: Mapping[str, Any]) -> float:
+def true_mean(params: Mapping[str, Any]) -> float:
     """Return the mean latency of a setting, in milliseconds.
 
     Examples
     --------
-    >>> truth({"threads": 16, "cache": "lru", "batch": 0.35})
+    >>> true_mean({"threads": 16, "cache": "lru", "batch": 0.35})
     20.0
     """
     best, layout = CACHES[params["cache"]]
@@ -64,7 +64,7 @@ def latency(params: Mapping[str, Any], draw: random.Random) -> float:
     share = FLOOR + (1.0 - FLOOR) * lomax
     if params["cache"] == "fifo":
         share = HIT_SHARE if found else share * (1.0 - HIT * HIT_SHARE) / (1.0 - HIT)
-    return truth(params) * share
+    return true_mean(params) * share
 
 
 def _randomness() -> random.Random:
@@ -80,10 +80,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--cache", choices=CACHES, required=True)
     parser.add_argument("--batch", type=float, required=True)
-    parser.add_argument("--truth", action="store_true", help="print the mean instead")
+    parser.add_argument("--mean", action="store_true", help="print the true mean instead")
     params = vars(parser.parse_args(arguments))
-    if params["truth"]:
-        print(repr(truth(params)))
+    if params["mean"]:
+        print(repr(true_mean(params)))
         return 0
     taken = latency(params, _randomness())
     time.sleep(min(taken, 5.0) / 1e3)

@@ -1,137 +1,104 @@
-"""The trials of a study as CSV and JSON."""
+"""The trials of a study as CSV, and the result as JSON."""
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import json
-import math
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from tailproof.tune.answer import Answer
-from tailproof.tune.claims import OUTCOME
-from tailproof.tune.study import constants, setting_of
-from tailproof.tune.template import text
+from tailproof._util.files import atomic_write
+from tailproof.tune.analysis import Analysis, TrueMean
+from tailproof.tune.command import text
+from tailproof.tune.study import constants, planned_params
+from tailproof.tune.trial_queue import OUTCOME
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 CSV_NAME, JSON_NAME = "trials.csv", "result.json"
-Truth = Callable[[Mapping[str, Any]], float]
-
-
-@contextlib.contextmanager
-def whole(path: Path) -> Iterator[IO[str]]:
-    """Open a file that appears complete or not at all: others may read or write it too."""
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}.", newline="", encoding="utf-8", delete=False
-    ) as file:
-        try:
-            yield file
-            file.flush()
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
 
 
 def outcome(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what was noted at the end of a trial."""
+    """Return what was stored at the end of a trial."""
     return dict(trial.user_attrs.get(OUTCOME, {}))
 
 
-def write_csv(answer: Answer, path: Path) -> None:
+def write_csv(analysis: Analysis, path: Path) -> None:
     """Write one line a trial, ordered by number."""
-    tamed = dict(zip(answer.numbers.tolist(), answer.tamed.tolist(), strict=True))
-    names = list(answer.space.names)
-    fixed = constants(answer.space)
-    with whole(path) as file:
-        writer = csv.writer(file)
-        writer.writerow(["trial", "state", "payoff", "tamed", "seconds", "reason", *names])
-        for one in answer.trials:
-            noted, own = outcome(one), {**fixed, **setting_of(one)}
+    clipped = dict(zip(analysis.numbers.tolist(), analysis.clipped.tolist(), strict=True))
+    names = analysis.space.names
+    fixed = constants(analysis.space)
+    with atomic_write(path, "w") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["trial", "state", "payoff", "clipped", "seconds", "reason", *names])
+        for trial in analysis.trials:
+            noted, params = outcome(trial), fixed | planned_params(trial)
             writer.writerow(
                 [
-                    one.number,
-                    one.state.name.lower(),
-                    "" if one.value is None else repr(one.value),
-                    "" if one.number not in tamed else str(tamed[one.number]).lower(),
+                    trial.number,
+                    trial.state.name.lower(),
+                    "" if trial.value is None else repr(trial.value),
+                    "" if trial.number not in clipped else str(clipped[trial.number]).lower(),
                     noted.get("seconds", ""),
                     noted.get("reason", ""),
-                    *(text(own[name]) if name in own else "" for name in names),
+                    *(text(params[name]) if name in params else "" for name in names),
                 ]
             )
 
 
-def summary(answer: Answer, about: Mapping[str, Any], truth: Truth | None = None) -> dict[str, Any]:
+def result(
+    analysis: Analysis, study: Mapping[str, Any], true_mean: TrueMean | None = None
+) -> dict[str, Any]:
     """Return the result as plain dicts, lists and numbers.
 
     Parameters
     ----------
-    answer : Answer
-    about : mapping
+    analysis : Analysis
+    study : mapping
         The study: name, storage, command and the like.
-    truth : callable, optional
+    true_mean : callable, optional
         The true mean payoff of a setting, where it is known.
     """
-    best = answer.recommended
-    result: dict[str, Any] = {
-        "study": dict(about),
-        "recommended": {
-            "params": best.params,
-            "mean": best.mean,
-            "low": best.lower,
-            "high": best.upper,
-            "level": best.level,
-            "replications": best.payoffs,
-        },
-        "lucky": {
-            "params": best.best_observed_params,
-            "payoff": best.best_observed_value,
-            "mean": float(answer.lucky.mean[0]),
-            "low": float(answer.lucky.lower[0]),
-            "high": float(answer.lucky.upper[0]),
-        },
-        "payoffs": best.total_payoffs,
-        "tamed": best.clipped,
-        "failed": len(answer.failed),
-        "left_out": answer.left_out,
-        "tails": best.tails,
-        "trials": [_trial(one) for one in answer.trials],
+    best, observed = analysis.recommendation, analysis.best_observed
+    recommendation: dict[str, Any] = {
+        "params": best.params,
+        "mean": best.mean,
+        "lower": best.lower,
+        "upper": best.upper,
+        "level": best.level,
+        "payoffs": best.payoffs,
     }
-    if truth is not None:
-        result["recommended"]["true_mean"] = truth(best.params)
-        result["lucky"]["true_mean"] = truth(best.best_observed_params)
-    return result
-
-
-def _trial(one: FrozenTrial) -> dict[str, Any]:
-    noted = outcome(one)
+    best_observed: dict[str, Any] = {
+        "params": best.best_observed_params,
+        "payoff": best.best_observed_value,
+        "mean": float(observed.mean[0]),
+        "lower": float(observed.lower[0]),
+        "upper": float(observed.upper[0]),
+    }
+    if true_mean is not None:
+        recommendation["true_mean"] = true_mean(best.params)
+        best_observed["true_mean"] = true_mean(best.best_observed_params)
     return {
-        "number": one.number,
-        "state": one.state.name.lower(),
-        "params": setting_of(one),
-        "payoff": one.value,
+        "study": dict(study),
+        "recommendation": recommendation,
+        "best_observed": best_observed,
+        "payoffs": best.total_payoffs,
+        "clipped": best.clipped,
+        "failed": len(analysis.failed),
+        "left_out": analysis.left_out,
+        "tails": best.tails,
+        "trials": [_trial(trial) for trial in analysis.trials],
+    }
+
+
+def _trial(trial: FrozenTrial) -> dict[str, Any]:
+    noted = outcome(trial)
+    return {
+        "number": trial.number,
+        "state": trial.state.name.lower(),
+        "params": planned_params(trial),
+        "payoff": trial.value,
         "seconds": noted.get("seconds"),
         "reason": noted.get("reason"),
     }
-
-
-def write_json(result: Mapping[str, Any], path: Path) -> None:
-    """Write a summary."""
-    with whole(path) as file:
-        file.write(json.dumps(_plain(result), indent=1, allow_nan=False) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with infinities and NaN as text: JSON has no such numbers."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value

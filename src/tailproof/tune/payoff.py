@@ -1,4 +1,4 @@
-"""Payoffs: one number from what a program printed, how long it took, or how it ended."""
+"""The payoff of a run: read from the program's output, or its wall time or exit code."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class UnreadableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Value:
-    r"""Where a payoff is found.
+class PayoffReader:
+    r"""Reads the payoff of a run, as `--value` asks for.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Value:
         return f"{self.kind}:{self.argument}" if self.argument else self.kind
 
 
-def parse(spec: str) -> Value:
-    """Return what `--value` asks for; refuse what cannot be read."""
+def parse(spec: str) -> PayoffReader:
+    """Return the reader of a `--value`; raise ValueError if it is none."""
     kind, colon, argument = spec.partition(":")
     if kind in _PLAIN and not colon:
-        return Value(kind)
+        return PayoffReader(kind)
     if kind == "regex" and argument:
         try:
             groups = re.compile(argument, re.MULTILINE).groups
@@ -80,15 +80,15 @@ def parse(spec: str) -> Value:
             raise ValueError(
                 f"the pattern of `value` must have one group, but {argument!r} has {groups}."
             )
-        return Value(kind, argument)
+        return PayoffReader(kind, argument)
     if kind == "json" and argument:
         if not all(_keys(argument)):
             raise ValueError(f"`value` has an empty name in its path: {spec!r}.")
-        return Value(kind, argument)
+        return PayoffReader(kind, argument)
     raise ValueError(f"`value` must be {FORMS}, but got {spec!r}.")
 
 
-def number(found: str) -> float:
+def number(text: str) -> float:
     """Return text as a finite number; raise UnreadableError otherwise.
 
     Examples
@@ -97,12 +97,12 @@ def number(found: str) -> float:
     1500.0
     """
     try:
-        if "_" in found:  # float() reads 1_000
+        if "_" in text:  # float() reads 1_000
             raise ValueError
-        result = float(found)
+        result = float(text)
     except ValueError:
-        raise UnreadableError(f"not a number: {_short(found)}") from None
-    return _bounded(result, _short(found))
+        raise UnreadableError(f"not a number: {_short(text)}") from None
+    return _bounded(result, _short(text))
 
 
 def _bounded(value: float, shown: str) -> float:
@@ -114,14 +114,13 @@ def _bounded(value: float, shown: str) -> float:
     return value
 
 
-def _short(found: str) -> str:
-    shown = repr(found)
+def _short(text: str) -> str:
+    shown = repr(text)
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _last_line(output: str) -> float:
-    lines = output.split()
-    if not lines:
+    if not output.strip():
         raise UnreadableError("the program printed nothing")
     return number(output.rstrip().rpartition("\n")[2])
 

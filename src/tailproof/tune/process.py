@@ -1,4 +1,4 @@
-"""Running one command: an argument list, its own process group, a time limit, output kept short.
+"""One run of a command: its own process group, a time limit, output of limited size.
 
 Output goes straight into files, so a program can neither fill a pipe nor hold one open after its
 end. When the program ends, or must end, everything left in its process group is ended with it.
@@ -16,22 +16,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from typing import IO
 
-LARGEST_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more has failed
+from tailproof.tune.signals import Stop, never
+
+MAX_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more has failed
 TOO_MUCH = "too much output"
-PATIENCE = 5.0  # seconds from SIGTERM to SIGKILL
-_LOOK = 0.2  # seconds between looks at the clock, the output and the wish to stop
-
-
-class Stop(IntEnum):
-    """Whether runs are to be stopped."""
-
-    NO = 0
-    YES = 1
-    AT_ONCE = 2
+KILL_DELAY = 5.0  # seconds from SIGTERM to SIGKILL
+_POLL = 0.2  # seconds between checks of the clock, the output and the stop requests
 
 
 @dataclass(frozen=True)
@@ -55,11 +48,6 @@ class Result:
     reason: str
     stdout: bytes
     stderr: bytes
-
-
-def never() -> Stop:
-    """Return Stop.NO."""
-    return Stop.NO
 
 
 def run(
@@ -114,9 +102,9 @@ def run(
             _signal(process.pid, signal.SIGKILL)
             code = process.wait()
         said, errors = _content(out), _content(err)
-        if not reason and max(len(said), len(errors)) > LARGEST_OUTPUT:
-            reason = TOO_MUCH  # it ended between two looks: a cut output holds no payoff
-        return Result(code, seconds, reason, said[:LARGEST_OUTPUT], errors[:LARGEST_OUTPUT])
+        if not reason and max(len(said), len(errors)) > MAX_OUTPUT:
+            reason = TOO_MUCH  # it ended between two checks: a cut output holds no payoff
+        return Result(code, seconds, reason, said[:MAX_OUTPUT], errors[:MAX_OUTPUT])
 
 
 def _watch(
@@ -131,14 +119,13 @@ def _watch(
     with _end_of(pid) as ended:
         while True:
             left = deadline - time.perf_counter()
-            if ended(max(min(_LOOK, left), 0.0)):
+            if ended(max(min(_POLL, left), 0.0)):
                 return "", time.perf_counter() - begin
-            wish = stop()
-            if wish is not Stop.NO:
+            if stop() is not Stop.NO:
                 reason = "interrupted"
             elif time.perf_counter() >= deadline:
                 reason = "timeout"
-            elif any(os.fstat(one.fileno()).st_size > LARGEST_OUTPUT for one in outputs):
+            elif any(os.fstat(output.fileno()).st_size > MAX_OUTPUT for output in outputs):
                 reason = TOO_MUCH
             else:
                 continue
@@ -147,24 +134,24 @@ def _watch(
 
 
 def _end(pid: int, ended: Callable[[float], bool], stop: Callable[[], Stop]) -> None:
-    """Ask the group to end, and wait for its leader as long as patience lasts."""
+    """Send SIGTERM to the group, and wait up to `KILL_DELAY` for its leader to end."""
     _signal(pid, signal.SIGTERM)
-    until = time.perf_counter() + PATIENCE
+    until = time.perf_counter() + KILL_DELAY
     while stop() is not Stop.AT_ONCE and time.perf_counter() < until:
-        if ended(_LOOK / 4):
+        if ended(_POLL / 4):
             return
 
 
 @contextlib.contextmanager
 def _end_of(pid: int) -> Iterator[Callable[[float], bool]]:
-    """Give a function that waits up to some seconds and says whether the process has ended.
+    """Yield a function that waits up to some seconds and returns whether the process has ended.
 
     The process is left to be waited for.
     """
     try:
         descriptor = os.pidfd_open(pid)
     except (AttributeError, OSError):  # not on this system
-        yield lambda seconds: _ended_by_looking(pid, seconds)
+        yield lambda seconds: _ended_by_polling(pid, seconds)
         return
     try:
         poll = select.poll()
@@ -174,7 +161,7 @@ def _end_of(pid: int) -> Iterator[Callable[[float], bool]]:
         os.close(descriptor)
 
 
-def _ended_by_looking(pid: int, seconds: float) -> bool:
+def _ended_by_polling(pid: int, seconds: float) -> bool:
     until = time.perf_counter() + seconds
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         if time.perf_counter() >= until:
@@ -188,8 +175,8 @@ def _signal(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-def end_group(group: int) -> None:
-    """End what is left of a run whose keeper has died."""
+def kill_group(group: int) -> None:
+    """Kill what is left of a run whose worker has died."""
     _signal(group, signal.SIGKILL)
 
 
@@ -202,7 +189,7 @@ def _output(folder: Path | None, name: str) -> IO[bytes]:
 
 def _content(output: IO[bytes]) -> bytes:
     output.seek(0)
-    return output.read(LARGEST_OUTPUT + 1)  # one more says that there is more
+    return output.read(MAX_OUTPUT + 1)  # one more says that there is more
 
 
 def excerpt(output: bytes, limit: int) -> str:

@@ -1,4 +1,4 @@
-"""One `tailproof tune`: everything is checked, trials run, then the answer is said and written."""
+"""A session of `tailproof tune`: checks everything, runs trials, writes and prints the results."""
 
 from __future__ import annotations
 
@@ -14,28 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from tailproof._util import checks
+from tailproof._util.console import printable
+from tailproof._util.files import write_json, write_text
+from tailproof._util.optional import require
+from tailproof._util.threads import single_thread
 from tailproof.search.space.space import Space
-from tailproof.tails.picture import figure_class
-from tailproof.tune import payoff, template
-from tailproof.tune.answer import Answer, conclude
-from tailproof.tune.claims import tally
-from tailproof.tune.crew import Interrupt, interrupts, one_thread, work
-from tailproof.tune.export import (
-    CSV_NAME,
-    JSON_NAME,
-    Truth,
-    outcome,
-    summary,
-    whole,
-    write_csv,
-    write_json,
-)
-from tailproof.tune.live import Live, one_line
-from tailproof.tune.process import Stop
-from tailproof.tune.report import REPORT_NAME, report, rows, said_of, tails
-from tailproof.tune.study import Identity, open_storage, open_study, reason
+from tailproof.tune import command, payoff
+from tailproof.tune.analysis import Analysis, TrueMean, analyze
+from tailproof.tune.display import ProgressDisplay
+from tailproof.tune.export import CSV_NAME, JSON_NAME, outcome, result, write_csv
+from tailproof.tune.report import REPORT_NAME, report_page, report_values
+from tailproof.tune.signals import Stop, StopRequest, stop_requests
+from tailproof.tune.study import Identity, first_line, open_study, opened_storage
+from tailproof.tune.summary import summary_text
+from tailproof.tune.trial_queue import count_trials
 from tailproof.tune.urls import file_url, masked, without_secrets
-from tailproof.tune.work import End, Job
+from tailproof.tune.worker import End, Job
+from tailproof.tune.worker_pool import run_workers
 
 STUDY_FILE = "study.db"
 OUTPUT_FOLDER = "output"
@@ -54,7 +49,8 @@ class Request:
         Program and arguments, with slots.
     space : Space
     minimize : bool
-    trials : int
+    evaluations : int
+        Trials in all.
     value : str
         See `tailproof.tune.payoff`.
     stream : {"stdout", "stderr"}
@@ -79,7 +75,7 @@ class Request:
     command: tuple[str, ...]
     space: Space
     minimize: bool
-    trials: int = 100
+    evaluations: int = 100
     value: str = "last-line"
     stream: str = "stdout"
     timeout: float | None = None
@@ -97,13 +93,29 @@ class Request:
     variables: tuple[tuple[str, str], ...] = ()
 
 
-def run(request: Request, truth: Truth | None = None) -> int:
-    """Tune, and return the exit code: 0 complete, 1 failed after it had begun, 130 interrupted.
+@dataclass(frozen=True)
+class SessionResult:
+    """How a session ended.
+
+    Attributes
+    ----------
+    exit_code : int
+        0 complete, 1 failed after it had begun, 130 interrupted.
+    report : dict or None
+        The values of the report, for `tailproof.tune.report.report_page`, if it was written.
+    """
+
+    exit_code: int
+    report: dict[str, Any] | None = None
+
+
+def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
+    """Tune a program, and write and print the results.
 
     Parameters
     ----------
     request : Request
-    truth : callable, optional
+    true_mean : callable, optional
         The true mean payoff of a setting, where it is known; it is put beside the estimates.
 
     Raises
@@ -111,56 +123,59 @@ def run(request: Request, truth: Truth | None = None) -> int:
     ValueError, OSError, ImportError
         If something is wrong with the request: before anything runs.
     """
-    with one_thread():
+    with single_thread():
         job = prepare(request)
         try:
-            with interrupts() as wish:
-                return _run(job, request, truth, wish)
+            with stop_requests() as stop:
+                return _run(job, request, true_mean, stop)
         except KeyboardInterrupt:
             print("tailproof tune: interrupted; nothing more is written.", file=sys.stderr)
-            return _EXIT[End.INTERRUPTED]
+            return SessionResult(_EXIT[End.INTERRUPTED])
         except Exception as error:
             if not is_expected(error):
                 raise
-            said = without_secrets(reason(error), job.url)
-            print(f"tailproof tune: {one_line(said)}", file=sys.stderr)
-            return 1
+            message = without_secrets(first_line(error), job.url)
+            print(f"tailproof tune: {printable(message)}", file=sys.stderr)
+            return SessionResult(1)
 
 
 def is_expected(error: Exception) -> bool:
-    """Return whether an error is one of the world, to be said in a line, and not one of ours."""
-    whose = type(error).__module__.partition(".")[0]
-    known = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
-    return isinstance(error, known) or whose in ("optuna", "sqlalchemy")
+    """Return whether an error is to be shown in one line, because it does not look like a bug."""
+    package = type(error).__module__.partition(".")[0]
+    expected = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
+    return isinstance(error, expected) or package in ("optuna", "sqlalchemy")
 
 
-def _run(job: Job, request: Request, truth: Truth | None, wish: Interrupt) -> int:
+def _run(
+    job: Job, request: Request, true_mean: TrueMean | None, stop_request: StopRequest
+) -> SessionResult:
     begin = time.monotonic()
-    with Live(request.trials, request.minimize, quiet=request.quiet) as live:
+    with ProgressDisplay(request.evaluations, request.minimize, quiet=request.quiet) as display:
 
         def stop() -> Stop:
-            live.tick()
-            return wish()
+            display.update()
+            return stop_request()
 
-        end = work(job, request.workers, live.event, stop)
-    wish.programs_have_ended()
-    _say_end(end, job)
-    answer = _conclude(job, request)
-    if answer is None:
+        end = run_workers(job, request.workers, display.event, stop)
+    stop_request.programs_have_ended()
+    _print_end(end, job)
+    analysis = _analyze(job, request)
+    if analysis is None:
         print("There is no payoff yet: nothing can be recommended.")
-        return _EXIT[end] or 1
-    _write(answer, job, request, truth)
-    print(words(answer, truth, time.monotonic() - begin))
+        return SessionResult(_EXIT[end] or 1)
+    values = _write(analysis, job, request, true_mean)
+    print(summary_text(analysis, true_mean, time.monotonic() - begin))
     print(f"Report: {request.out / REPORT_NAME}   trials: {request.out / CSV_NAME}")
-    return _EXIT[end]
+    return SessionResult(_EXIT[end], values)
 
 
 def prepare(request: Request) -> Job:
     """Check everything that can be checked before a program runs, and open the study."""
     if not hasattr(os, "killpg"):
         raise OSError("tune needs process groups, which this system does not have.")
-    figure_class()  # better missing now than after the work
-    for name, low in (("trials", 1), ("workers", 1), ("retry", 0), ("max_failures", 0)):
+    for module in ("jinja2", "matplotlib", "psutil"):  # better missing now than after the work
+        require(module, "tune")
+    for name, low in (("evaluations", 1), ("workers", 1), ("retry", 0), ("max_failures", 0)):
         checks.integer(name, getattr(request, name), low=low)
     if request.seed is not None:
         checks.integer("seed", request.seed, low=0)
@@ -168,40 +183,36 @@ def prepare(request: Request) -> Job:
         checks.positive("timeout", request.timeout)
     checks.in_unit_interval("level", request.level, closed_above=False)
     checks.choice("stream", request.stream, ("stdout", "stderr"))
-    value = payoff.parse(request.value)
-    command = template.parse(request.command, request.space.names)
-    _find(command.program)
+    reader = payoff.parse(request.value)
+    template = command.parse(request.command, request.space.names)
+    _check_program(template.program)
     _check_folder(request.out)
     identity = Identity(
-        request.command, request.space.state(), str(value), request.minimize, request.stream
+        request.command, request.space.state(), str(reader), request.minimize, request.stream
     )
     url = request.storage or file_url(request.out / STUDY_FILE)
     name = request.study_name or identity.name()
-    storage = open_storage(url)
-    try:
+    with opened_storage(url) as storage:
         study = open_study(storage, name, identity, request.seed)
-        failed = tally(study.get_trials(deepcopy=False)).failed
-    finally:
-        storage.remove_session()
-        storage.engine.dispose()
+        failed = count_trials(study.get_trials(deepcopy=False)).failed
     return Job(
         url=url,
         study_name=name,
         identity=identity,
-        command=command,
-        value=value,
+        command=template,
+        payoff=reader,
         stream=request.stream,
         timeout=request.timeout,
-        trials=request.trials,
+        evaluations=request.evaluations,
         retry=request.retry,
-        most_failures=request.max_failures,
+        max_failures=request.max_failures,
         failed_before=failed,
         seed=request.seed,
         output=request.out.absolute() / OUTPUT_FOLDER / name if request.keep_output else None,
     )
 
 
-def _find(program: str) -> None:
+def _check_program(program: str) -> None:
     if shutil.which(program) is not None:
         return
     if os.sep in program and Path(program).exists():
@@ -218,88 +229,73 @@ def _check_folder(out: Path) -> None:
         raise ValueError(f"cannot write into the folder {out}: {error.strerror}.") from None
 
 
-def _conclude(job: Job, request: Request) -> Answer | None:
-    storage = open_storage(job.url)
-    try:
+def _analyze(job: Job, request: Request) -> Analysis | None:
+    with opened_storage(job.url) as storage:
         study = open_study(storage, job.study_name, job.identity, job.seed)
         trials = study.get_trials(deepcopy=False)
-    finally:
-        storage.remove_session()
-        storage.engine.dispose()
-    answer = conclude(
+    analysis = analyze(
         trials,
         request.space,
         minimize=request.minimize,
         level=request.level,
         seed=request.seed,
     )
-    if answer is None:
-        _say_last_failure(trials)
-    return answer
+    if analysis is None:
+        _print_last_failure(trials)
+    return analysis
 
 
-def _say_last_failure(trials: list[Any]) -> None:
-    noted = next((outcome(one) for one in reversed(trials) if "reason" in outcome(one)), None)
+def _print_last_failure(trials: list[Any]) -> None:
+    outcomes = (outcome(trial) for trial in reversed(trials))
+    noted = next((found for found in outcomes if "reason" in found), None)
     if noted is None:
         return
-    print(f"The last failure: {one_line(str(noted['reason']))}", file=sys.stderr)
+    print(f"The last failure: {printable(str(noted['reason']))}", file=sys.stderr)
     output = str(noted.get("stderr") or noted.get("stdout") or "").strip().splitlines()
     for line in output[-_LINES_OF_OUTPUT:]:
-        print(f"  | {one_line(line)}", file=sys.stderr)
+        print(f"  | {printable(line)}", file=sys.stderr)
 
 
-def _say_end(end: End, job: Job) -> None:
+def _print_end(end: End, job: Job) -> None:
     if end is End.INTERRUPTED:
         print("tailproof tune: interrupted; the same command goes on.", file=sys.stderr)
     elif end is End.BROKEN:
         print(
-            f"tailproof tune: stopped: {job.most_failures} trials failed and none gave a payoff; "
+            f"tailproof tune: stopped: {job.max_failures} trials failed and none gave a payoff; "
             "is the command right? (--max-failures 0 goes on regardless)",
             file=sys.stderr,
         )
 
 
-def _about(job: Job, request: Request) -> dict[str, Any]:
+def _study_values(job: Job, request: Request) -> dict[str, Any]:
+    """Return what report and exports show of the study."""
     title = shlex.join([Path(job.command.program).name, *request.command[1:]])
     return {
         "name": job.study_name,
         "storage": masked(job.url),
         "title": title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…",
         "command": shlex.join(request.command),
-        "value": str(job.value),
+        "value": str(job.payoff),
         "direction": "minimize" if request.minimize else "maximize",
-        "go_on": _go_on(request),
+        "resume": _resume_command(request),
     }
 
 
-def _go_on(request: Request) -> str:
-    """Return the command line that goes on, without secrets."""
+def _resume_command(request: Request) -> str:
+    """Return the command line that goes on with the study, without secrets."""
     url = request.storage
-    shown = [one.replace(url, masked(url)) if url else one for one in request.arguments]
+    shown = [text.replace(url, masked(url)) if url else text for text in request.arguments]
     variables = [f"{name}={value}" for name, value in request.variables]
     return shlex.join([*(["env", *variables] if variables else []), "tailproof", "tune", *shown])
 
 
-def _write(answer: Answer, job: Job, request: Request, truth: Truth | None) -> None:
-    about = _about(job, request)
-    write_csv(answer, request.out / CSV_NAME)
-    write_json(summary(answer, about, truth), request.out / JSON_NAME)
-    page = report(answer, about, truth)
-    with whole(request.out / REPORT_NAME) as file:
-        file.write(page)
-
-
-def words(answer: Answer, truth: Truth | None, seconds: float) -> str:
-    """Return the answer as text."""
-    lines = [f"{said_of(answer)}; this session took {seconds:.1f} s.", ""]
-    table = rows(answer, truth)
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    for row in table:
-        cells = [
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    tamed = int(answer.tamed.sum())
-    lines += ["", f"{tamed} of {len(answer.values)} payoffs were tamed. Tails: {tails(answer)}"]
-    return "\n".join(lines)
+def _write(
+    analysis: Analysis, job: Job, request: Request, true_mean: TrueMean | None
+) -> dict[str, Any]:
+    """Write all files; return the values of the report."""
+    study = _study_values(job, request)
+    write_csv(analysis, request.out / CSV_NAME)
+    write_json(request.out / JSON_NAME, result(analysis, study, true_mean))
+    values = report_values(analysis, study, true_mean)
+    write_text(request.out / REPORT_NAME, report_page(values))
+    return values

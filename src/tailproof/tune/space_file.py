@@ -20,7 +20,7 @@ from typing import Any
 
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
-from tailproof.tune.template import check_text, text
+from tailproof.tune.command import check_text, text
 
 FLAGS = ("--float", "--int", "--choice", "--fixed")
 MODIFIERS = ("--log", "--step")
@@ -48,7 +48,7 @@ def read(path: Path) -> dict[str, Entry]:
 
 
 def take_flags(
-    arguments: Sequence[str], others: Collection[str]
+    arguments: Sequence[str], flags: Collection[str]
 ) -> tuple[list[tuple[str, Entry]], list[str]]:
     """Take the parameters out of command-line arguments.
 
@@ -56,25 +56,25 @@ def take_flags(
     ----------
     arguments : sequence of str
         What stands before the command.
-    others : collection of str
+    flags : collection of str
         The other flags: options of a choice end at the next flag, not at a dash.
 
     Returns
     -------
     entries : list of (name, entry)
-    rest : list of str
+    options : list of str
         The other arguments, in their order.
 
     Examples
     --------
-    >>> take_flags(["--int", "n", "1", "9", "--log", "--trials", "5"], ["--trials"])
-    ([('n', {'int': [1, 9], 'log': True})], ['--trials', '5'])
+    >>> take_flags(["--int", "n", "1", "9", "--log", "--seed", "5"], ["--seed"])
+    ([('n', {'int': [1, 9], 'log': True})], ['--seed', '5'])
     >>> take_flags(["--choice", "flag", "-O2", "-x y"], [])
     ([('flag', {'choice': ['-O2', '-x y']})], [])
     """
-    every = {*others, *FLAGS, *MODIFIERS}
+    every = {*flags, *FLAGS, *MODIFIERS}
     entries: list[tuple[str, Entry]] = []
-    rest: list[str] = []
+    options: list[str] = []
     left = list(arguments)
     while left:
         flag = left.pop(0)
@@ -83,8 +83,8 @@ def take_flags(
         elif flag in MODIFIERS:
             raise ValueError(f"{flag} must follow --float or --int and their three values.")
         else:
-            rest.append(flag)
-    return entries, rest
+            options.append(flag)
+    return entries, options
 
 
 def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
@@ -105,7 +105,7 @@ def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entr
     if kind == "fixed":
         return name, {kind: values[1]}
     read_number = _float_of if kind == "float" else _int_of
-    entry: dict[str, Any] = {kind: [read_number(name, one) for one in values[1:]]}
+    entry: dict[str, Any] = {kind: [read_number(name, value) for value in values[1:]]}
     while left and left[0] in MODIFIERS:
         modifier = left.pop(0)
         if modifier == "--log":
@@ -147,7 +147,7 @@ def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
     if not entries:
         raise ValueError("no parameters: give --space FILE or flags such as --float lr 0.1 1.")
     parameters = {name: _parameter(name, entry) for name, entry in entries.items()}
-    if all(isinstance(one, Fixed) for one in parameters.values()):
+    if all(isinstance(parameter, Fixed) for parameter in parameters.values()):
         raise ValueError("every parameter is fixed: there is nothing to tune.")
     return Space(parameters)
 
@@ -195,12 +195,7 @@ def _log(entry: Entry) -> bool:
 
 def _float(entry: Entry) -> Float:
     low, high = _ends(entry, "float")
-    made = Float(low, high, log=_log(entry), step=entry.get("step"))
-    if not math.isfinite(made.high - made.low):  # Optuna draws from the difference
-        raise ValueError(
-            f"`high - low` must be finite, but got low={made.low!r}, high={made.high!r}."
-        )
-    return made
+    return Float(low, high, log=_log(entry), step=entry.get("step"))
 
 
 def _int(entry: Entry) -> Int:
@@ -214,10 +209,10 @@ def _choice(entry: Entry) -> Choice:
         raise ValueError(f"`choice` must be a list of two or more options, but got {options!r}.")
     for i, option in enumerate(options):
         _argument(option)
-        for other in options[:i]:
+        for earlier in options[:i]:
             # Storages compare options by ==, programs see text: both must tell them apart.
-            if option == other or text(option) == text(other):
-                raise ValueError(f"the options {other!r} and {option!r} are the same.")
+            if option == earlier or text(option) == text(earlier):
+                raise ValueError(f"the options {earlier!r} and {option!r} are the same.")
     return Choice(*options)
 
 

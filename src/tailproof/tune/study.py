@@ -1,4 +1,4 @@
-"""The Optuna study of a command: opened or created, and checked against what was begun before."""
+"""The storage and the Optuna study of a command: opened, created, and checked for identity."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import json
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailproof.experiments._optional import need
+from tailproof._util.optional import require
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
-from tailproof.tune.urls import masked, parsed, without_secrets
+from tailproof.tune.urls import masked, parse, without_secrets
 
 if TYPE_CHECKING:
     import optuna
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _IDENTITY = "tailproof tune"  # the study attribute that says what is tuned
 _LOCK_TIMEOUT = 60.0  # seconds a writer waits for SQLite's lock
 _CONNECT_TIMEOUT = 10  # seconds
-_TABLES_PAUSES = (0.2, 0.5, 1.0)  # seconds
+_RETRY_PAUSES = (0.2, 0.5, 1.0)  # seconds before the tables of a new database are tried again
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Identity:
     def record(self) -> dict[str, Any]:
         """Return it as the study keeps it; the order of the parameters is no part of it."""
         space = json.loads(json.dumps(self.space))
-        space["parameters"].sort(key=lambda one: one["name"])
+        space["parameters"].sort(key=lambda parameter: parameter["name"])
         return {
             "command": list(self.command),
             "space": space,
@@ -74,7 +74,7 @@ class Identity:
 
 def load_optuna() -> Any:
     """Return optuna, quiet; or say how to install it."""
-    optuna = need("optuna", "tune")
+    optuna = require("optuna", "tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     # What was enqueued out of range runs as it is, and is left out of the model.
@@ -87,56 +87,65 @@ def distributions(space: Space) -> dict[str, BaseDistribution]:
     optuna = load_optuna()
     kinds = optuna.distributions
     made: dict[str, BaseDistribution] = {}
-    for name, one in space.parameters.items():
-        if isinstance(one, Float):
+    for name, p in space.parameters.items():
+        if isinstance(p, Float):
             # Steps need not end at high; Optuna wants the last one.
-            high = one.high if one.step is None else one.value(1.0)
-            made[name] = kinds.FloatDistribution(one.low, high, log=one.log, step=one.step)
-        elif isinstance(one, Int):
-            made[name] = kinds.IntDistribution(one.low, one.value(1.0), log=one.log, step=one.step)
-        elif isinstance(one, Choice):
-            made[name] = kinds.CategoricalDistribution(one.options)
+            high = p.high if p.step is None else p.value(1.0)
+            made[name] = kinds.FloatDistribution(p.low, high, log=p.log, step=p.step)
+        elif isinstance(p, Int):
+            made[name] = kinds.IntDistribution(p.low, p.value(1.0), log=p.log, step=p.step)
+        elif isinstance(p, Choice):
+            made[name] = kinds.CategoricalDistribution(p.options)
     return made
 
 
 def constants(space: Space) -> dict[str, Any]:
     """Return the values of the fixed parameters."""
-    return {name: one.constant for name, one in space.parameters.items() if isinstance(one, Fixed)}
+    return {name: p.constant for name, p in space.parameters.items() if isinstance(p, Fixed)}
 
 
-def modeled(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
-    """Return the complete trials that the sampler learns from, in the order it does so.
+def modeled_trials(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
+    """Return the complete trials that the sampler's model uses, in order of completion.
 
     Others were added or enqueued out of the space, or have an infinite value.
     """
     from tailproof.integrations._optuna_history import by_completion, model_params
     from tailproof.integrations._optuna_space import SpaceAdapter
 
-    inside = SpaceAdapter(distributions(space))
-    complete = (one for one in trials if one.state.name == "COMPLETE")
-    return [one for one in by_completion(complete) if model_params(one, inside) is not None]
+    adapter = SpaceAdapter(distributions(space))
+    complete = (trial for trial in trials if trial.state.name == "COMPLETE")
+    return [trial for trial in by_completion(complete) if model_params(trial, adapter) is not None]
 
 
-def setting_of(trial: FrozenTrial) -> dict[str, Any]:
-    """Return the setting a trial has, or was enqueued with; it may be less than a whole one."""
+def trials_in_space(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
+    """Return the trials whose params are complete and inside the space."""
+    from tailproof.integrations._optuna_space import SpaceAdapter
+
+    adapter = SpaceAdapter(distributions(space))
+    return [trial for trial in trials if adapter.from_optuna(trial.params) is not None]
+
+
+def planned_params(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the params a trial has, or was enqueued with; some may be missing."""
     from tailproof.integrations import _optuna_history
 
     return _optuna_history.planned_params(trial)
 
 
-def in_space(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
-    """Return the trials whose setting is whole and inside the space."""
-    from tailproof.integrations._optuna_space import SpaceAdapter
+@contextlib.contextmanager
+def opened_storage(url: str) -> Iterator[RDBStorage]:
+    """Open the storage at a URL, and close its connections in the end."""
+    storage = open_storage(url)
+    try:
+        yield storage
+    finally:
+        close_storage(storage)
 
-    inside = SpaceAdapter(distributions(space))
-    return [one for one in trials if inside.from_optuna(one.params) is not None]
 
-
-def make_sampler(seed: int | None) -> optuna.samplers.BaseSampler:
-    """Return the sampler of new trials."""
-    from tailproof.integrations.optuna import TailproofSampler
-
-    return TailproofSampler(seed=seed)
+def close_storage(storage: RDBStorage) -> None:
+    """Close all connections of a storage."""
+    storage.remove_session()
+    storage.engine.dispose()
 
 
 def open_storage(url: str) -> RDBStorage:
@@ -146,13 +155,17 @@ def open_storage(url: str) -> RDBStorage:
 
     errors = sqlalchemy.exc
     try:
-        for pause in (*_TABLES_PAUSES, None):
+        for pause in (*_RETRY_PAUSES, None):
             try:
                 return _open(url)
-            except (errors.IntegrityError, errors.ProgrammingError, errors.OperationalError) as one:
-                # Two who open an empty database at once both create its tables; one of them fails.
-                refused = isinstance(one, errors.OperationalError)
-                if pause is None or (refused and "already exists" not in str(one)):
+            except (
+                errors.IntegrityError,
+                errors.ProgrammingError,
+                errors.OperationalError,
+            ) as error:
+                # Of two that open an empty database at once and create its tables, one fails.
+                refused = isinstance(error, errors.OperationalError)
+                if pause is None or (refused and "already exists" not in str(error)):
                     raise
                 time.sleep(pause)
         raise AssertionError("unreachable")
@@ -165,25 +178,25 @@ def open_storage(url: str) -> RDBStorage:
         errors.SQLAlchemyError,
         optuna.exceptions.OptunaError,
     ) as error:
-        said = without_secrets(reason(error), url)
+        said = without_secrets(first_line(error), url)
         raise ValueError(f"cannot open the storage {masked(url)}: {said}") from None
 
 
 def _open(url: str) -> RDBStorage:
-    found = parsed(url)
-    if found is None:
+    parsed = parse(url)
+    if parsed is None:
         raise ValueError("it is not a database URL such as sqlite:///file.db")
-    if found.get_backend_name() == "sqlite":
-        return _open_sqlite(url, found.database)
+    if parsed.get_backend_name() == "sqlite":
+        return _open_sqlite(url, parsed.database)
     options: dict[str, Any] = {"pool_pre_ping": True}
-    if found.get_backend_name() == "postgresql":
+    if parsed.get_backend_name() == "postgresql":
         options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
     storage: RDBStorage = load_optuna().storages.RDBStorage(url, engine_kwargs=options)
     return storage
 
 
-def reason(error: BaseException) -> str:
-    """Return the first line of what a database said."""
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, for a database the message of its driver."""
     while isinstance(error, Exception) and error.__cause__ is not None:
         error = error.__cause__
     said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
@@ -237,11 +250,13 @@ def open_study(
         If there is one that tunes something else.
     """
     optuna = load_optuna()
+    from tailproof.integrations.optuna import TailproofSampler
+
     mine = identity.record()
     study = optuna.create_study(
         storage=storage,
         study_name=name,
-        sampler=make_sampler(seed),
+        sampler=TailproofSampler(seed=seed),
         direction=mine["direction"],
         load_if_exists=True,
     )

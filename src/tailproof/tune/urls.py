@@ -1,4 +1,4 @@
-"""URLs of storages: made, taken apart, and never shown with their secrets."""
+"""URLs of storages: built, parsed, and shown without their passwords."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from tailproof.experiments._optional import need
+from tailproof._util.optional import require
 
 _SECRET = ("pass", "pwd", "secret", "token")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/]*@")  # of whatever looks like a URL
@@ -15,17 +15,17 @@ _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/]*@")  # of whatever looks like a U
 
 def file_url(path: Path) -> str:
     """Return the URL of a SQLite file."""
-    sqlalchemy = need("sqlalchemy", "tune")
+    sqlalchemy = require("sqlalchemy", "tune")
     database = str(path.absolute())
-    made = sqlalchemy.engine.URL.create("sqlite", database=database)
-    url = str(made.render_as_string(hide_password=False))
+    built = sqlalchemy.engine.URL.create("sqlite", database=database)
+    url = str(built.render_as_string(hide_password=False))
     if sqlalchemy.engine.make_url(url).database != database:  # older releases quote nothing
         raise ValueError(f"the path of the study must hold no `?` and `%`, but got {path}.")
     return url.replace("{", "{{").replace("}", "}}")
 
 
-def parsed(url: str) -> Any:
-    """Return SQLAlchemy's URL; None if it is none."""
+def parse(url: str) -> Any:
+    """Return SQLAlchemy's URL object; None if the text is not a URL."""
     try:
         import sqlalchemy
     except ModuleNotFoundError:
@@ -39,10 +39,10 @@ def parsed(url: str) -> Any:
 
 def sqlite_file(url: str) -> Path | None:
     """Return the file of a SQLite URL; None for other databases, and for SQLite's own URIs."""
-    found = parsed(url)
-    if found is None or found.get_backend_name() != "sqlite" or not found.database:
+    parsed = parse(url)
+    if parsed is None or parsed.get_backend_name() != "sqlite" or not parsed.database:
         return None
-    return None if found.database.startswith(("file:", ":memory:")) else Path(found.database)
+    return None if parsed.database.startswith(("file:", ":memory:")) else Path(parsed.database)
 
 
 def masked(url: str) -> str:
@@ -53,12 +53,12 @@ def masked(url: str) -> str:
     >>> masked("postgresql://me:hush@host/db?sslpassword=hush")
     'postgresql://me:***@host/db?sslpassword=***'
     """
-    found = parsed(url)
-    if found is None:
+    parsed = parse(url)
+    if parsed is None:
         scheme, colon, _ = url.partition("://")
         return f"{scheme}://..." if colon else "given"
-    secret = {key: "***" for key in found.query if _is_secret(key)}
-    shown = found.update_query_dict(secret).render_as_string(hide_password=True)
+    secret = {key: "***" for key in parsed.query if _is_secret(key)}
+    shown = parsed.update_query_dict(secret).render_as_string(hide_password=True)
     return shown.replace("%2A%2A%2A", "***")
 
 
@@ -66,7 +66,7 @@ def _is_secret(key: str) -> bool:
     return any(word in key.lower() for word in _SECRET)
 
 
-def without_secrets(said: str, url: str | None = None) -> str:
+def without_secrets(message: str, url: str | None = None) -> str:
     """Return a message without the secrets of a URL, and without passwords of any other.
 
     Examples
@@ -77,19 +77,19 @@ def without_secrets(said: str, url: str | None = None) -> str:
     'unknown: postgresql://me:***@host/db'
     """
     if url:
-        said = said.replace(url, masked(url))
+        message = message.replace(url, masked(url))
         for secret in _secrets(url):
-            said = said.replace(secret, "***")
-    return _PASSWORD.sub(r"\1***@", said)
+            message = message.replace(secret, "***")
+    return _PASSWORD.sub(r"\1***@", message)
 
 
 def _secrets(url: str) -> list[str]:
-    """Return what must not be shown, in every spelling, the longest first."""
-    found = parsed(url)
-    if found is None:
+    """Return passwords and the like, plain and percent-encoded, the longest first."""
+    parsed = parse(url)
+    if parsed is None:
         return []
-    values = [value for key, value in found.query.items() if _is_secret(key)]
-    plain = [one for one in (found.password, *values) if isinstance(one, str)]
-    spelt = {form for one in plain for form in (one, quote(one, safe=""), quote_plus(one))}
+    values = [value for key, value in parsed.query.items() if _is_secret(key)]
+    plain = [text for text in (parsed.password, *values) if isinstance(text, str)]
+    spelt = {form for text in plain for form in (text, quote(text, safe=""), quote_plus(text))}
     # One or two letters are in every message; what quotes the URL itself is masked all the same.
-    return sorted((one for one in spelt if len(one) > 2), key=len, reverse=True)
+    return sorted((text for text in spelt if len(text) > 2), key=len, reverse=True)

@@ -1,8 +1,8 @@
-"""Who runs a trial, and whether it still lives.
+"""Signs of life of the worker that runs a trial, and the detection of trials whose worker died.
 
-A worker signs its trial, and adds one to the trial's beat every few seconds. Whoever looks on
-trusts no clock but its own: a trial whose beat has not changed for a while, as seen from here, is
-lost. A worker of this machine whose process is gone is known to be lost at once.
+A worker stores its signature with its trial, and increases the trial's beat every few seconds. An
+observer trusts no clock but its own: a trial whose beat has not changed for a while, as seen by the
+observer, is lost. A worker of the same machine whose process is gone is noticed at once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,19 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tailproof._util.optional import require
+
 INTERVAL = 10.0  # seconds between beats; shorter trials need none
 GRACE = 60.0  # seconds without a beat after which a trial is lost
+_SAME_START = 2.0  # seconds by which two readings of a start may differ; no pid returns so soon
 
 
 @functools.cache
 def _machine() -> str | None:
-    """Return what names this boot and this table of processes; None where nothing does."""
+    """Return an identifier of this boot and this table of processes; None where there is none.
+
+    psutil has neither: times of boot are not unique, and containers share their host's.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -28,48 +34,53 @@ def _machine() -> str | None:
         return None
 
 
-def _start(pid: int) -> str | None:
-    """Return when a process started, in the kernel's ticks; None if there is none."""
+def _start(pid: int) -> float | None:
+    """Return when a process started, in seconds after the boot; None if there is none.
+
+    psutil gives times of day, which move when the clock is set: the difference does not.
+    """
+    psutil = require("psutil", "tune")
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
+        boot = psutil.boot_time()  # first: older releases of psutil reuse it in `create_time`
+        return float(psutil.Process(pid).create_time() - boot)
+    except psutil.NoSuchProcess:
         return None
-    return stat.rpartition(b")")[2].split()[19].decode()
 
 
 def signature() -> str:
-    """Return what this process signs its trials with."""
+    """Return what this process signs its trials with: machine, process id and start."""
     return f"{_machine()} {os.getpid()} {_start(os.getpid())}"
 
 
-def surely_dead(owner: str) -> bool:
+def is_surely_dead(owner: str) -> bool:
     """Return whether a signature is of this machine and its process is gone.
 
     Examples
     --------
-    >>> surely_dead(signature()), surely_dead("elsewhere 1 2")
+    >>> is_surely_dead(signature()), is_surely_dead("elsewhere 1 2.0")
     (False, False)
     """
     machine, pid, started = (" " * 2 + owner).rsplit(" ", 2)
     if machine.lstrip() != _machine() or not pid.isdecimal():
         return False
-    return _start(int(pid)) != started
+    start = _start(int(pid))
+    return start is None or abs(start - float(started)) > _SAME_START
 
 
-class Watch:
-    """Find trials that nobody runs any more.
+class LossDetector:
+    """Find running trials whose worker has died.
 
     Parameters
     ----------
     grace : float
-        Seconds without a change.
+        Seconds without a beat after which a trial is lost.
     clock : callable
         Seconds, rising.
     """
 
     def __init__(self, grace: float = GRACE, clock: Callable[[], float] = time.monotonic) -> None:
         self._grace, self._clock = grace, clock
-        self._seen: dict[int, tuple[int, float]] = {}
+        self._seen: dict[int, tuple[int, float]] = {}  # number: beat, and since when it is seen
 
     def lost(self, running: Iterable[tuple[int, int, str]]) -> list[int]:
         """Return the numbers of the lost among running trials, given as (number, beat, owner)."""
@@ -79,25 +90,25 @@ class Watch:
         for number, beat, owner in running:
             before, since = self._seen.get(number, (beat, now))
             seen[number] = (beat, since if before == beat else now)
-            if now - seen[number][1] > self._grace or surely_dead(owner):
+            if now - seen[number][1] > self._grace or is_surely_dead(owner):
                 lost.append(number)
         self._seen = seen
         return lost
 
 
-class Heart:
-    """Beat for the trial at hand, from a thread of its own, as long as it runs.
+class Heartbeat:
+    """Beat for the trial that runs, from a thread of its own.
 
     Parameters
     ----------
-    beat : callable
-        Told the trial and the number of the beat; its errors are taken as a missed beat.
+    record : callable
+        Called with the trial's number and the count of the beat; an error is a missed beat.
     interval : float
         Seconds.
     """
 
-    def __init__(self, beat: Callable[[int, int], None], interval: float = INTERVAL) -> None:
-        self._beat, self._interval = beat, interval
+    def __init__(self, record: Callable[[int, int], None], interval: float = INTERVAL) -> None:
+        self._record, self._interval = record, interval
         self._change = threading.Condition()
         self._trial: int | None = None
         self._since = 0.0
@@ -110,8 +121,8 @@ class Heart:
         with self._change:
             self._trial, self._since = trial, time.monotonic()
 
-    def rest(self) -> None:
-        """Stop beating."""
+    def pause(self) -> None:
+        """Stop beating until the next trial."""
         with self._change:
             self._trial = None
 
@@ -126,7 +137,7 @@ class Heart:
         count, last = 0, None
         while True:
             with self._change:
-                # Looking now and then costs less than being woken by every short trial.
+                # Waking up now and then costs less than being woken by every short trial.
                 self._change.wait(self._interval / 4)
                 if self._closed:
                     return
@@ -137,6 +148,6 @@ class Heart:
                 continue
             count += 1
             try:
-                self._beat(trial, count)
+                self._record(trial, count)
             except Exception:  # the storage may be away; the next beat may reach it
                 continue

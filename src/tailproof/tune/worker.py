@@ -1,4 +1,4 @@
-"""A worker: takes a trial, runs the command, tells the payoff, until the budget is used up."""
+"""A worker: claims a trial, runs the command, stores the payoff, until the budget is used up."""
 
 from __future__ import annotations
 
@@ -11,24 +11,34 @@ from typing import Any, TypeVar
 
 from tailproof.search.space.space import Space, space_from_state
 from tailproof.tune import process
-from tailproof.tune.alive import Heart
-from tailproof.tune.claims import BEAT, DONE, FAILED, LOST, RETRIED, Claim, Claims, Tally
-from tailproof.tune.payoff import UnreadableError, Value
-from tailproof.tune.process import Stop, excerpt
+from tailproof.tune.command import CommandTemplate
+from tailproof.tune.heartbeat import Heartbeat
+from tailproof.tune.payoff import PayoffReader, UnreadableError
+from tailproof.tune.process import excerpt
+from tailproof.tune.signals import Stop
 from tailproof.tune.study import (
     Identity,
+    close_storage,
     constants,
     distributions,
     load_optuna,
     open_storage,
     open_study,
 )
-from tailproof.tune.template import Template
+from tailproof.tune.trial_queue import (
+    DONE,
+    FAILED,
+    LOST,
+    RETRIED,
+    ClaimedTrial,
+    TrialCounts,
+    TrialQueue,
+)
 
 KEPT_OUTPUT = 24_000  # characters a stream of a failed trial's output in the storage
-_STORAGE_AWAY = 300.0  # seconds to wait for a storage that does not answer
-_IDLE = 1.0  # seconds between looks when others run the last trials
-_UNSEEN = 0.5  # seconds of work between looks while there are places enough
+_STORAGE_TIMEOUT = 300.0  # seconds to wait for a storage that does not answer
+_IDLE = 1.0  # seconds between reads when other workers run the last trials
+_READ_INTERVAL = 0.5  # seconds of work between reads while there are places enough
 _PLACES_ENOUGH = 32
 
 Returned = TypeVar("Returned")
@@ -42,15 +52,15 @@ class Job:
     ----------
     url, study_name, identity
         The storage and the study in it.
-    command, value, stream
-        What is run, and where the payoff is found.
+    command, payoff, stream
+        What is run, how its payoff is read, and from which output.
     timeout : float or None
         Seconds a run.
-    trials : int
-        The budget of the study.
+    evaluations : int
+        The budget of the study: trials that count.
     retry : int
         How often a failed setting is tried again.
-    most_failures : int
+    max_failures : int
         Failures in a row, without a single payoff in the study, after which the command is
         taken to be broken; 0 for any number.
     failed_before : int
@@ -63,13 +73,13 @@ class Job:
     url: str
     study_name: str
     identity: Identity
-    command: Template
-    value: Value
+    command: CommandTemplate
+    payoff: PayoffReader
     stream: str
     timeout: float | None
-    trials: int
+    evaluations: int
     retry: int
-    most_failures: int
+    max_failures: int
     failed_before: int
     seed: int | None
     output: Path | None
@@ -85,12 +95,13 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """Something to show.
+    """Progress to show.
 
     Attributes
     ----------
-    kind : {"look", "start", "end"}
-    tally : Tally
+    kind : {"read", "start", "end"}
+        The study was read, a run started, a run ended.
+    counts : TrialCounts
         The study as last read.
     number, params, value, seconds, reason
         Of the trial, where there is one; a reason without a value is that of a failure.
@@ -99,7 +110,7 @@ class Event:
     """
 
     kind: str
-    tally: Tally
+    counts: TrialCounts
     number: int = -1
     params: Mapping[str, Any] = field(default_factory=dict)
     value: float | None = None
@@ -115,7 +126,7 @@ class Worker:
     ----------
     job : Job
     emit : callable
-        Told what happens.
+        Called with every `Event`.
     stop : callable
         Asked often whether to stop.
     """
@@ -127,66 +138,68 @@ class Worker:
         space = space_from_state(job.identity.space)
         assert isinstance(space, Space)  # as it was built
         self._constants = constants(space)
-        self._claims = Claims(study, distributions(space), job.trials)
-        self._tally = Tally()
-        self._looked = -float("inf")
+        self._queue = TrialQueue(self._storage, study, distributions(space), job.evaluations)
+        self._counts = TrialCounts()
+        self._read_at = -float("inf")
         optuna = load_optuna()
         import sqlalchemy
 
-        self._away = (optuna.exceptions.StorageInternalError, sqlalchemy.exc.SQLAlchemyError)
+        self._storage_errors = (
+            optuna.exceptions.StorageInternalError,
+            sqlalchemy.exc.SQLAlchemyError,
+        )
 
     def run(self) -> End:
         """Work until the budget is used up, or told to stop."""
-        heart = Heart(self._beat)
+        heartbeat = Heartbeat(self._queue.beat)
         try:
-            return self._loop(heart)
+            return self._loop(heartbeat)
         finally:
-            heart.close()
-            self._storage.remove_session()
-            self._storage.engine.dispose()
+            heartbeat.close()
+            close_storage(self._storage)
 
-    def _loop(self, heart: Heart) -> End:
-        latest = -1
+    def _loop(self, heartbeat: Heartbeat) -> End:
+        job, latest = self._job, -1
         while True:
             if self._stop() is not Stop.NO:
                 return End.INTERRUPTED
-            now = self._look(latest)
-            if now.finished >= self._job.trials:
+            counts = self._read_counts(latest)
+            if counts.finished >= job.evaluations:
                 return End.COMPLETE
-            failed = now.failed - self._job.failed_before
-            if not now.complete and 0 < self._job.most_failures <= failed:
+            failed = counts.failed - job.failed_before
+            if not counts.complete and 0 < job.max_failures <= failed:
                 return End.BROKEN
             claim = None
-            if now.taken < self._job.trials:
-                claim = self._patiently(self._claims.take)
+            if counts.taken < job.evaluations:
+                claim = self._patiently(self._queue.claim)
             if claim is None:
                 self._idle()
                 continue
             latest = claim.trial.number
-            heart.start(claim.trial._trial_id)
+            heartbeat.start(latest)
             try:
-                self._try(claim)
+                self._run_trial(claim)
             finally:
-                heart.rest()
+                heartbeat.pause()
 
-    def _look(self, latest: int) -> Tally:
-        """Read the study, or trust an earlier look if there must be places left.
+    def _read_counts(self, latest: int) -> TrialCounts:
+        """Read the study, or trust the last read if there must be places left.
 
-        The budget is kept by the trials' numbers; looking early saves asking in vain.
+        The budget is kept by the trials' numbers; reading early saves asking in vain.
         """
-        due = time.monotonic() - self._looked > _UNSEEN
-        if due or not self._tally.complete or latest + _PLACES_ENOUGH >= self._job.trials:
-            self._tally = self._patiently(self._claims.look)
-            self._looked = time.monotonic()
-            self._emit(Event("look", self._tally))
-        return self._tally
+        due = time.monotonic() - self._read_at > _READ_INTERVAL
+        if due or not self._counts.complete or latest + _PLACES_ENOUGH >= self._job.evaluations:
+            self._counts = self._patiently(self._queue.refresh)
+            self._read_at = time.monotonic()
+            self._emit(Event("read", self._counts))
+        return self._counts
 
     def _idle(self) -> None:
         until = time.monotonic() + _IDLE
         while self._stop() is Stop.NO and time.monotonic() < until:
             time.sleep(0.05)
 
-    def _try(self, claim: Claim) -> None:
+    def _run_trial(self, claim: ClaimedTrial) -> None:
         job, number = self._job, claim.trial.number
         result = process.run(
             job.command.fill({**self._constants, **claim.params}),
@@ -195,17 +208,17 @@ class Worker:
             folder=None if job.output is None else job.output / f"{number:06d}",
             stop=self._stop,
             started=lambda group: self._emit(
-                Event("start", self._tally, number, claim.params, group=group)
+                Event("start", self._counts, number, claim.params, group=group)
             ),
         )
-        value, reason = judge(result, job.value, job.stream, job.timeout)
+        value, reason = read_payoff(result, job.payoff, job.stream, job.timeout)
         outcome: dict[str, Any] = {
             "kind": DONE,
             "seconds": round(result.seconds, 6),
             "code": result.code,
         }
         if value is not None:
-            kept = self._patiently(lambda: self._claims.finish(claim.trial, outcome, value))
+            stored = self._patiently(lambda: self._queue.finish(claim.trial, outcome, value))
         else:
             outcome |= {
                 "kind": FAILED,
@@ -213,53 +226,47 @@ class Worker:
                 "stdout": excerpt(result.stdout, KEPT_OUTPUT),
                 "stderr": excerpt(result.stderr, KEPT_OUTPUT),
             }
-            kept = self._patiently(lambda: self._fail(claim, outcome, result.reason))
-        if not kept:
+            stored = self._patiently(lambda: self._fail(claim, outcome, result.reason))
+        if not stored:
             value, reason = None, "it was given up before it ended, for want of a sign of life"
-        self._emit(Event("end", self._tally, number, claim.params, value, result.seconds, reason))
+        self._emit(Event("end", self._counts, number, claim.params, value, result.seconds, reason))
 
-    def _fail(self, claim: Claim, outcome: dict[str, Any], stopped: str) -> bool:
+    def _fail(self, claim: ClaimedTrial, outcome: dict[str, Any], stopped: str) -> bool:
         if stopped == "interrupted":
-            return self._claims.give_back(claim, {"kind": LOST, "reason": stopped})
-        if claim.before.failures < self._job.retry:
-            return self._claims.give_back(claim, outcome | {"kind": RETRIED})
-        return self._claims.finish(claim.trial, outcome)
-
-    def _beat(self, trial_id: int, count: int) -> None:
-        try:
-            self._storage.set_trial_user_attr(trial_id, BEAT, count)
-        finally:
-            self._storage.remove_session()  # connections belong to their threads
+            return self._queue.requeue(claim, {"kind": LOST, "reason": stopped})
+        if claim.attempts.failures < self._job.retry:
+            return self._queue.requeue(claim, outcome | {"kind": RETRIED})
+        return self._queue.finish(claim.trial, outcome)
 
     def _patiently(self, call: Callable[[], Returned]) -> Returned:
         """Call again while the storage is away: a database may be restarted under a study."""
-        until = time.monotonic() + _STORAGE_AWAY
+        until = time.monotonic() + _STORAGE_TIMEOUT
         pause = 0.1
         while True:
             try:
                 return call()
-            except self._away:
+            except self._storage_errors:
                 if self._stop() is not Stop.NO or time.monotonic() > until:
                     raise
             time.sleep(pause)
             pause = min(2.0 * pause, 5.0)
 
 
-def judge(
-    result: process.Result, value: Value, stream: str, timeout: float | None
+def read_payoff(
+    result: process.Result, reader: PayoffReader, stream: str, timeout: float | None
 ) -> tuple[float | None, str]:
-    """Return the payoff of a run, or None and why there is none."""
+    """Return the payoff of a run and "", or None and why there is none."""
     if result.reason == "timeout":
         return None, f"no end within {timeout:g} s"
     if result.reason or result.code is None:
         return None, result.reason
     if result.code < 0:
         return None, f"ended by signal {-result.code}"
-    if result.code > 0 and not value.accepts_failure:
+    if result.code > 0 and not reader.accepts_failure:
         return None, f"exit code {result.code}"
     output = result.stdout if stream == "stdout" else result.stderr
     try:
-        payoff = value.read(
+        payoff = reader.read(
             output.decode("utf-8", "replace"), seconds=result.seconds, code=result.code
         )
     except UnreadableError as error:

@@ -2,24 +2,16 @@
 
 import os
 import signal
-import time
 import warnings
 from collections import Counter
-from pathlib import Path
 
+import psutil
 import pytest
 
-from tailproof.search.space.parameters import Int
-from tailproof.search.space.space import Space
-from tailproof.tune import session
-from tailproof.tune.claims import Tally, tally
-from tailproof.tune.crew import _Crew, interrupts
-from tailproof.tune.process import Stop
-from tailproof.tune.study import open_storage, setting_of
+from tailproof.tune.study import planned_params
+from tailproof.tune.trial_queue import TrialCounts, count_trials
 from tailproof.tune.urls import file_url
-from tailproof.tune.work import End
-
-optuna = pytest.importorskip("optuna", reason="`tailproof tune` keeps its trials in Optuna")
+from tune_studies import has_ended, stored_trials, wait_for
 
 # Each run notes its trial at its start and at its end. As long as the file "hold" is there, runs
 # wait from the given one on.
@@ -54,36 +46,10 @@ def count(notes, what):
     return sum(line.startswith(what) for line in notes.read_text().splitlines())
 
 
-def wait_for(condition, seconds=300.0):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.02)
-
-
-def trials(url):
-    storage = open_storage(url)
-    try:
-        name = storage.get_all_studies()[0].study_name
-        return optuna.load_study(storage=storage, study_name=name).trials
-    finally:
-        storage.remove_session()
-        storage.engine.dispose()
-
-
-def gone(pid):
-    """Tell whether a process has ended, if only to wait to be reaped."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return True
-
-
 def test_interrupted_once_it_stops_and_the_same_command_goes_on(shell, tune, program, tmp_path):
     command, notes, hold = noting(program, tmp_path, free=2)
     arguments = (
-        *("--minimize", "--trials", 8, "--seed", 0, "--out", "o"),
+        *("--minimize", "--evaluations", 8, "--seed", 0, "--out", "o"),
         *("--int", "n", 1, 99, "--", *command, "{n}"),
     )
     process = shell(*arguments)
@@ -94,42 +60,26 @@ def test_interrupted_once_it_stops_and_the_same_command_goes_on(shell, tune, pro
     assert "the same command goes on" in err
     assert "recommended" in out
     assert "Traceback" not in err
-    stopped = trials(file_url(tmp_path / "o" / "study.db"))
-    found = tally(stopped)
+    stopped = stored_trials(file_url(tmp_path / "o" / "study.db"))
+    found = count_trials(stopped)
     assert found.running == 0
     assert found.failed == 0
     assert (found.complete, found.waiting) == (2, 1)  # what was interrupted is to run again
     hold.unlink()
     assert tune(*arguments)[0] == 0
-    after = trials(file_url(tmp_path / "o" / "study.db"))
-    assert tally(after) == type(found)(complete=8)
+    after = stored_trials(file_url(tmp_path / "o" / "study.db"))
+    assert count_trials(after) == TrialCounts(complete=8)
     again = Counter(t.params["n"] for t in after if t.state.name == "COMPLETE")
-    for one in stopped:
-        if one.state.name == "WAITING":
-            assert again[setting_of(one)["n"]] >= 1
+    for trial in stopped:
+        if trial.state.name == "WAITING":
+            assert again[planned_params(trial)["n"]] >= 1
     assert count(notes, "ended") == 8
-
-
-def test_signals_that_are_ignored_stay_ignored():
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with interrupts() as wish:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert wish() is Stop.NO
-            os.kill(os.getpid(), signal.SIGTERM)
-            assert wish() is Stop.YES
-            os.kill(os.getpid(), signal.SIGTERM)
-            os.kill(os.getpid(), signal.SIGTERM)
-            assert wish() is Stop.AT_ONCE
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    finally:
-        signal.signal(signal.SIGHUP, before)
 
 
 def test_killed_at_any_moment_nothing_is_stuck(shell, tune, program, tmp_path):
     command, notes, hold = noting(program, tmp_path, free=1)
     arguments = (
-        *("--minimize", "--trials", 6, "--seed", 0, "--out", "o"),
+        *("--minimize", "--evaluations", 6, "--seed", 0, "--out", "o"),
         *("--int", "n", 1, 99, "--", *command, "{n}"),
     )
     process = shell(*arguments)
@@ -139,7 +89,7 @@ def test_killed_at_any_moment_nothing_is_stuck(shell, tune, program, tmp_path):
     hold.unlink()
     code, _, err = tune(*arguments)
     assert code == 0, err
-    found = tally(trials(file_url(tmp_path / "o" / "study.db")))
+    found = count_trials(stored_trials(file_url(tmp_path / "o" / "study.db")))
     assert (found.complete, found.running, found.waiting) == (6, 0, 0)
 
 
@@ -162,7 +112,7 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(shell, tune, pro
         """
     )
     arguments = (
-        *("--minimize", "--trials", 12, "--workers", 2, "--seed", 0, "--out", "o"),
+        *("--minimize", "--evaluations", 12, "--workers", 2, "--seed", 0, "--out", "o"),
         *("--int", "n", 1, 99, "--", *command, "{n}"),
     )
     process = shell(*arguments)
@@ -171,14 +121,14 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(shell, tune, pro
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    found = tally(trials(file_url(tmp_path / "o" / "study.db")))
+    found = count_trials(stored_trials(file_url(tmp_path / "o" / "study.db")))
     assert (found.failed, found.running) == (0, 0)
     assert found.complete >= 2
-    wait_for(lambda: gone(int(killed.read_text())))
-    rest = list(arguments)
-    rest[rest.index("--workers") + 1] = 1
-    assert tune(*rest)[0] == 0
-    found = tally(trials(file_url(tmp_path / "o" / "study.db")))
+    wait_for(lambda: has_ended(int(killed.read_text())))
+    alone = list(arguments)
+    alone[alone.index("--workers") + 1] = 1
+    assert tune(*alone)[0] == 0
+    found = count_trials(stored_trials(file_url(tmp_path / "o" / "study.db")))
     assert (found.complete, found.failed) == (12, 0)
 
 
@@ -201,7 +151,7 @@ def shares_the_work(shell, program, tmp_path, url, budget, workers):
     command = program(MEETING.format(notes=str(notes)))
     processes = [
         shell(
-            *("--minimize", "--trials", budget, "--workers", several, "--seed", 0),
+            *("--minimize", "--evaluations", budget, "--workers", several, "--seed", 0),
             *("--out", f"o{i}", "--storage", url, "--int", "n", 1, 99, "--", *command, "{n}"),
             WHO=f"command{i}",
         )
@@ -210,12 +160,12 @@ def shares_the_work(shell, program, tmp_path, url, budget, workers):
     for process in processes:
         _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
-        assert f"{budget} of {budget} trials" in err
+        assert f"{budget} of {budget} evaluations" in err
     ran = [line.split() for line in notes.read_text().splitlines()]
     assert {who for who, _ in ran} == {"command0", "command1"}
     assert len(ran) == len({trial for _, trial in ran}) == budget  # no trial ran twice
-    found = trials(url)
-    assert tally(found) == type(tally(found))(complete=budget)
+    found = stored_trials(url)
+    assert count_trials(found) == TrialCounts(complete=budget)
     assert (tmp_path / "o0" / "report.html").is_file()
     assert (tmp_path / "o1" / "report.html").is_file()
 
@@ -253,7 +203,7 @@ def test_a_database_that_restarts_is_waited_for(shell, program, tmp_path, postgr
     server, url = postgresql
     command, notes, hold = noting(program, tmp_path, free=2)
     process = shell(
-        *("--minimize", "--trials", 5, "--seed", 0, "--out", "o", "--storage", url),
+        *("--minimize", "--evaluations", 5, "--seed", 0, "--out", "o", "--storage", url),
         *("--int", "n", 1, 99, "--", *command, "{n}"),
     )
     wait_for(lambda: count(notes, "began") == 3)
@@ -263,101 +213,23 @@ def test_a_database_that_restarts_is_waited_for(shell, program, tmp_path, postgr
     server.start()
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    assert tally(trials(url)) == Tally(complete=5)
+    assert count_trials(stored_trials(url)) == TrialCounts(complete=5)
     assert count(notes, "ended") == 5
 
 
-# Interrupted at odd moments.
-
-
-@pytest.mark.parametrize(("times", "code", "written"), [(1, 0, True), (3, 130, False)])
-def test_signals_while_the_report_is_written(
-    program, tmp_path, monkeypatch, capsys, times, code, written
-):
-    conclude = session.conclude
-
-    def interrupted(*given, **more):
-        for _ in range(times):
-            os.kill(os.getpid(), signal.SIGTERM)
-        return conclude(*given, **more)
-
-    monkeypatch.setattr(session, "conclude", interrupted)
-    request = session.Request(
-        command=(*program("print(1)"), "{n}"),
-        space=Space(n=Int(1, 9)),
-        minimize=True,
-        trials=2,
-        quiet=True,
-        out=tmp_path / "o",
-    )
-    assert session.run(request) == code
-    assert (tmp_path / "o" / "report.html").exists() == written
-    said = capsys.readouterr().err
-    assert said == ("" if written else "tailproof tune: interrupted; nothing more is written.\n")
-
-
-def test_interrupted_in_start_up_it_says_so(tune, program, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(session, "prepare", interrupted)
-    code, out, err = tune("--minimize", "--int", "n", 1, 9, "--", *program("print(1)"), "{n}")
-    assert (code, out, err) == (130, "", "tailproof tune: interrupted.\n")
-
-
 def test_interrupted_while_its_workers_start_it_ends_in_order(shell, program, tmp_path):
-    children = Path("/proc/self/task") / str(os.getpid()) / "children"
-    if not children.exists():
-        pytest.skip("the children of a process are seen in /proc")
     command, _, _ = noting(program, tmp_path, free=0)
     process = shell(
-        *("--minimize", "--trials", 4, "--workers", 2, "--out", "o"),
+        *("--minimize", "--evaluations", 4, "--workers", 2, "--out", "o"),
         *("--int", "n", 1, 9, "--", *command, "{n}"),
         own_group=True,
     )
-    own = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    wait_for(lambda: len(own.read_text().split()) >= 2)  # the first of them, or both
+    started = psutil.Process(process.pid)
+    wait_for(lambda: len(started.children()) >= 2)  # the first of them, or both
     os.killpg(process.pid, INTERRUPT)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "the same command goes on" in err
-    found = tally(trials(file_url(tmp_path / "o" / "study.db")))
+    found = count_trials(stored_trials(file_url(tmp_path / "o" / "study.db")))
     assert (found.failed, found.running) == (0, 0)
-
-
-def test_workers_that_died_after_an_interrupt_were_interrupted(program, tmp_path):
-    request = session.Request(
-        command=(*program("print(1)"), "{n}"),
-        space=Space(n=Int(1, 9)),
-        minimize=True,
-        trials=40,
-        workers=2,
-        out=tmp_path / "o",
-    )
-    crew = _Crew(session.prepare(request), 2, lambda event: None)
-    for member in crew._members:
-        member.process.kill()
-    assert crew.run(lambda: Stop.YES) is End.INTERRUPTED
-
-
-def test_what_goes_wrong_after_the_start_is_another_exit_code(
-    program, tmp_path, monkeypatch, capsys
-):
-    def lost(*_):
-        raise OSError(28, "no space left for postgresql://me:hush@host/db")
-
-    monkeypatch.setattr(session, "write_csv", lost)
-    request = session.Request(
-        command=(*program("print(1)"), "{n}"),
-        space=Space(n=Int(1, 9)),
-        minimize=True,
-        trials=2,
-        quiet=True,
-        out=tmp_path / "o",
-    )
-    assert session.run(request) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("tailproof tune: ")
-    assert len(said.splitlines()) == 1
-    assert "hush" not in said

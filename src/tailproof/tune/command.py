@@ -1,4 +1,4 @@
-"""Slots in an argument list: `{name}` becomes a value, `{{` and `}}` are plain braces.
+"""The command template: `{name}` in its arguments becomes a value, `{{` and `}}` are braces.
 
 A slot may be a part of an argument. Values are put in after the list has been taken apart,
 so a value with spaces, quotes, newlines or a leading dash stays inside the one argument it
@@ -26,7 +26,7 @@ Piece = str | Slot
 
 
 @dataclass(frozen=True)
-class Template:
+class CommandTemplate:
     """A command whose arguments hold slots.
 
     Attributes
@@ -81,7 +81,7 @@ def check_text(argument: str) -> None:
         raise ValueError(f"an argument must be UTF-8, but got {argument!r}.") from None
 
 
-def parse(arguments: Sequence[str], names: Iterable[str]) -> Template:
+def parse(arguments: Sequence[str], names: Iterable[str]) -> CommandTemplate:
     """Return the template of a command.
 
     Parameters
@@ -99,39 +99,39 @@ def parse(arguments: Sequence[str], names: Iterable[str]) -> Template:
     """
     if not arguments or not arguments[0]:
         raise ValueError("no program to tune: give its command after `--`.")
-    known = tuple(names)
-    parsed = tuple(_pieces(argument, known) for argument in arguments)
+    names = tuple(names)
+    parsed = tuple(_pieces(argument, names) for argument in arguments)
     if any(isinstance(piece, Slot) for piece in parsed[0]):
         raise ValueError(f"the program's name must hold no slot, but got {arguments[0]!r}.")
     used = {piece.name for pieces in parsed for piece in pieces if isinstance(piece, Slot)}
-    unused = [name for name in known if name not in used]
+    unused = [name for name in names if name not in used]
     if unused:
         shown = ", ".join("{" + name + "}" for name in unused)
         raise ValueError(f"every parameter must be used in the command, but {shown} is missing.")
-    return Template(parsed)
+    return CommandTemplate(parsed)
 
 
-def _pieces(argument: str, known: tuple[str, ...]) -> tuple[Piece, ...]:
+def _pieces(argument: str, names: tuple[str, ...]) -> tuple[Piece, ...]:
     check_text(argument)
     pieces: list[Piece] = []
     end = 0
     for token in _TOKEN.finditer(argument):
         pieces.append(argument[end : token.start()])
         end = token.end()
-        found = token.group()
-        if found in ("{{", "}}"):
-            pieces.append(found[0])
-        elif len(found) == 1:
+        matched = token.group()
+        if matched in ("{{", "}}"):
+            pieces.append(matched[0])
+        elif len(matched) == 1:
             raise ValueError(
                 f"a brace stands alone in the argument {argument!r}; write {{{{ or }}}} for a "
                 "plain brace."
             )
         else:
             name = token.group(1)
-            if name not in known:
-                listed = ", ".join(known)
+            if name not in names:
+                listed = ", ".join(names)
                 raise ValueError(
-                    f"unknown slot {found} in the argument {argument!r}; the parameters "
+                    f"unknown slot {matched} in the argument {argument!r}; the parameters "
                     f"are: {listed}. Write {{{{ and }}}} for plain braces."
                 )
             pieces.append(Slot(name))

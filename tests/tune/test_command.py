@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tailproof.tune.command import parse, text
 from tailproof.tune.process import run
-from tailproof.tune.template import parse, text
 
 # What a POSIX argument can hold: everything but NUL, and what UTF-8 can encode.
 argument = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))

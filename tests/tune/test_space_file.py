@@ -2,7 +2,6 @@ import pytest
 
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.tune.space_file import build, take_flags
-from tailproof.tune.study import constants, distributions
 
 
 def from_file(tmp_path, content):
@@ -114,21 +113,3 @@ def test_a_parameter_cannot_be_defined_twice(tmp_path):
     path.write_text("x = { int = [0, 1] }")
     with pytest.raises(ValueError, match="defined twice"):
         build(path, [("x", {"int": [0, 2]})])
-
-
-def test_distributions_reach_every_value_of_the_space():
-    pytest.importorskip("optuna", reason="distributions are Optuna's")
-    flags, _ = take_flags(
-        [
-            *("--float", "f", "0", "1", "--step", "0.3", "--int", "i", "1", "10", "--step", "4"),
-            *("--choice", "c", "a", "b", "--fixed", "k", "v"),
-        ],
-        [],
-    )
-    space = build(None, flags)
-    made = distributions(space)
-    assert made["f"].high == 0.9
-    assert made["i"].high == 9
-    assert made["c"].choices == ("a", "b")
-    assert "k" not in made
-    assert constants(space) == {"k": "v"}

@@ -1,0 +1,172 @@
+"""Progress while trials run: a bar and a table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from tailproof._util.console import LiveDisplay, duration, printable, rich_table
+from tailproof.tune.command import text
+from tailproof.tune.trial_queue import TrialCounts
+from tailproof.tune.worker import Event
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+_ROWS = 8  # finished trials in the table, and running ones
+_LOG_INTERVAL = 5.0  # seconds between plain lines
+_BAR_WIDTH = 24
+
+
+class ProgressDisplay:
+    """Show the progress of a tuning session.
+
+    Parameters
+    ----------
+    evaluations : int
+        The budget.
+    minimize : bool
+    stream : text file
+        A terminal gets a table that is redrawn in place; others get lines.
+    quiet : bool
+        Show nothing.
+    clock : callable
+        Seconds, rising.
+    """
+
+    def __init__(
+        self,
+        evaluations: int,
+        minimize: bool,
+        stream: TextIO | None = None,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._evaluations, self._minimize, self._clock = evaluations, minimize, clock
+        self._display = LiveDisplay(
+            self.render,
+            self.line,
+            stream=stream,
+            interval=_LOG_INTERVAL,
+            quiet=quiet,
+            clock=clock,
+        )
+        self._counts = TrialCounts()
+        self._finished_at_start: int | None = None
+        self._began = clock()
+        self._ended: deque[Event] = deque(maxlen=_ROWS)
+        self._running: dict[int, float] = {}  # number: since when
+        self._best: Event | None = None
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._display.__exit__(kind, error, trace)
+
+    def event(self, event: Event) -> None:
+        """Show an event."""
+        if event.counts.finished >= self._counts.finished:
+            self._counts = event.counts
+        if self._finished_at_start is None:
+            self._finished_at_start = event.counts.finished
+            self._began = self._clock()
+        if event.kind == "start":
+            self._running[event.number] = self._clock()
+        elif event.kind == "end":
+            self._running.pop(event.number, None)
+            self._ended.append(event)
+            if event.value is not None and self._is_better(event.value):
+                self._best = event
+            if event.value is None and not self._display.terminal:
+                self._display.write(f"trial {event.number} failed: {printable(event.reason)}")
+        self.update()
+
+    def update(self) -> None:
+        """Bring times up to date."""
+        self._display.update()
+
+    def _is_better(self, value: float) -> bool:
+        best = None if self._best is None else self._best.value
+        return best is None or (value < best if self._minimize else value > best)
+
+    def line(self) -> str:
+        """Return the progress as one line."""
+        counts = self._counts
+        finished = min(counts.finished, self._evaluations)
+        parts = [f"{finished} of {self._evaluations} evaluations"]
+        if counts.failed:
+            parts.append(f"{counts.failed} failed")
+        if counts.running:
+            parts.append(f"{counts.running} running")
+        left = self.seconds_left()
+        if left is not None:
+            parts.append(f"about {duration(left)} left")
+        return ", ".join(parts)
+
+    def seconds_left(self) -> float | None:
+        """Return the time left at the pace of this session; None before there is one."""
+        if self._finished_at_start is None:
+            return None
+        done = self._counts.finished - self._finished_at_start
+        left = self._evaluations - self._counts.finished
+        if done <= 0 or left <= 0:
+            return None
+        return (self._clock() - self._began) / done * left
+
+    def render(self) -> Group:
+        """Return what a terminal shows: the bar, the latest trials, and the best payoff."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        bar = Table.grid(padding=(0, 1))
+        finished = min(self._counts.finished, self._evaluations)
+        bar.add_row(ProgressBar(self._evaluations, finished, width=_BAR_WIDTH), self.line())
+        rows = [_row(event) for event in self._ended]
+        for number, since in list(self._running.items())[:_ROWS]:
+            rows.append((str(number), "running", f"{self._clock() - since:.1f}", ""))
+        header = ("trial", "payoff", "seconds", "setting")
+        parts = [bar, *([rich_table(header, rows, right=(0, 1, 2))] if rows else [])]
+        if self._best is None:
+            return Group(*parts)
+        best = f"best payoff of this session: {self._best.value:g} (trial {self._best.number})"
+        return Group(*parts, Text(best))
+
+
+def _row(event: Event) -> tuple[str, str, str, str]:
+    seconds = f"{event.seconds:.3g}"
+    if event.value is None:
+        return str(event.number), "failed", seconds, event.reason
+    return str(event.number), f"{event.value:.6g}", seconds, format_params(event.params)
+
+
+def format_params(params: Mapping[str, Any]) -> str:
+    """Return a setting on one line, control characters made visible.
+
+    Examples
+    --------
+    >>> format_params({"threads": 4, "mode": "a b"})
+    'threads=4 mode="a b"'
+    """
+    return " ".join(f"{name}={format_value(value)}" for name, value in params.items())
+
+
+def format_value(value: Any) -> str:
+    """Return a value as text on one line, quoted where it is more than a word."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    written = text(value)
+    if written and all(c.isalnum() or c in "._-+/:,%@" for c in written):
+        return written
+    return '"' + printable(written.replace("\\", "\\\\").replace('"', '\\"')) + '"'

@@ -1,0 +1,81 @@
+"""Stop requests by SIGINT, SIGTERM and SIGHUP, and signals held back while a process starts."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from enum import IntEnum
+from multiprocessing import resource_tracker
+
+HANDLED = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+class Stop(IntEnum):
+    """Whether runs are to be stopped: no, with time to end themselves, or at once."""
+
+    NO = 0
+    YES = 1
+    AT_ONCE = 2
+
+
+def never() -> Stop:
+    """Return Stop.NO."""
+    return Stop.NO
+
+
+class StopRequest:
+    """The stop level asked for by signals: the first is `Stop.YES`, the second `Stop.AT_ONCE`.
+
+    Once the programs have ended, the results are written in spite of both; a third signal then
+    raises KeyboardInterrupt.
+    """
+
+    def __init__(self) -> None:
+        self._level = Stop.NO
+        self._programs_ended = False
+
+    def __call__(self) -> Stop:
+        """Return the level."""
+        return self._level
+
+    def programs_have_ended(self) -> None:
+        """Let a third signal raise KeyboardInterrupt from now on."""
+        self._programs_ended = True
+
+    def handle(self, *_: object) -> None:
+        """Handle a signal."""
+        if self._programs_ended and self._level is Stop.AT_ONCE:
+            raise KeyboardInterrupt
+        self._level = Stop(min(self._level + 1, Stop.AT_ONCE))
+
+
+@contextlib.contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Handle signals as stop requests while trials run and their results are written."""
+    request = StopRequest()
+    # What is ignored stays ignored: under nohup, or in the background of a script.
+    handled = [number for number in HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, request.handle) for number in handled}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def blocked() -> Iterator[None]:
+    """Block signals; a process started meanwhile inherits the mask and unblocks them itself.
+
+    A terminal sends Ctrl-C to all processes. A worker that has not installed its own handlers yet
+    would die of it with a traceback.
+    """
+    resource_tracker.ensure_running()  # it would start with the first worker, and unblock them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,75 @@
+import io
+
+from tailproof.tune.display import ProgressDisplay, format_params
+from tailproof.tune.trial_queue import TrialCounts
+from tailproof.tune.worker import Event
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def feed(stream, monkeypatch, **more):
+    """Show three trials, one a second; return what was written."""
+    monkeypatch.setenv("TERM", "xterm")
+    now = [0.0]
+    display = ProgressDisplay(4, True, stream=stream, clock=lambda: now[0], **more)
+    with display:
+        display.event(Event("read", TrialCounts()))
+        for i, value in enumerate([2.5, None, 1.5]):
+            now[0] += 10.0
+            display.event(Event("start", TrialCounts(complete=i), i, {"n": i}))
+            reason = "exit \x1b[31m1"
+            display.event(Event("end", TrialCounts(complete=i), i, {"n": i}, value, 0.5, reason))
+        display.event(Event("read", TrialCounts(complete=2, failed=1)))
+    return stream.getvalue()
+
+
+def test_plain_lines_without_escapes_where_there_is_no_terminal(monkeypatch):
+    shown = feed(io.StringIO(), monkeypatch)
+    assert "\x1b" not in shown
+    assert "\r" not in shown
+    assert "trial 1 failed: exit \\x1b[31m1" in shown
+    assert shown.endswith("3 of 4 evaluations, 1 failed, about 10 s left\n")
+
+
+def test_a_terminal_gets_a_table_in_place(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "90")
+    shown = feed(Terminal(), monkeypatch)
+    assert "\x1b[31m" not in shown  # what programs print cannot paint
+    assert "\x1b[2K" in shown  # lines are redrawn
+    last = shown[shown.rindex("3 of 4 evaluations") :]
+    lines = [line.split() for line in last.splitlines()[1:5]]
+    assert lines == [
+        ["trial", "payoff", "seconds", "setting"],
+        ["0", "2.5", "0.5", "n=0"],
+        ["1", "failed", "0.5", "exit", "\\x1b[31m1"],
+        ["2", "1.5", "0.5", "n=2"],
+    ]
+    assert "best payoff of this session: 1.5 (trial 2)" in last
+
+
+def test_long_settings_are_cut_to_the_width_of_the_terminal(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with ProgressDisplay(4, True, stream=stream) as display:
+        display.event(Event("end", TrialCounts(), 123, {"option": "x" * 200}, 1.25, 0.5))
+    row = next(line for line in stream.getvalue().splitlines() if "123" in line)
+    assert "1.25" in row
+    assert "option=xxx" in row
+    assert len(row) <= 60
+
+
+def test_quiet_is_quiet(monkeypatch):
+    assert feed(Terminal(), monkeypatch, quiet=True) == ""
+    assert feed(io.StringIO(), monkeypatch, quiet=True) == ""
+
+
+def test_settings_fit_on_a_line():
+    assert format_params({"a": 1, "b": True, "c": 'x "y"\n', "d": 0.1 + 0.2, "e": ""}) == (
+        'a=1 b=true c="x \\"y\\"\\n" d=0.3 e=""'
+    )

@@ -1,0 +1,36 @@
+from tailproof._util.html import render
+from tailproof.tune.analysis import analyze
+from tailproof.tune.report import report_page, report_values
+from tune_studies import SPACE
+
+STUDY = {
+    "name": "s<1>",
+    "storage": "sqlite:///x&y",
+    "title": "bench <title>",
+    "command": "bench '{lr}' <x>",
+    "value": "last-line",
+    "direction": "minimize",
+    "resume": "tailproof tune <again>",
+}
+
+
+def test_one_payoff_is_enough_for_a_report(study):
+    first = analyze(study.trials[:1], SPACE, minimize=True, level=0.9, seed=0)
+    assert "1 payoffs" in report_page(report_values(first, STUDY))
+
+
+def test_the_report_escapes_everything(analysis):
+    page = report_page(report_values(analysis, STUDY))
+    for harmful in ("<script", "<i>", "<b>", "<x>", "<again>", "s<1>", "<title>alert", "a<b"):
+        assert harmful not in page.replace("<title>tailproof", "")
+    assert "x&lt;/pre&gt;y" in page
+    assert "&lt;script&gt;" in page
+    assert page.count("<h2>") == 8
+
+
+def test_the_content_can_be_a_part_of_another_page(analysis):
+    content = render("tune/content.html", heading=2, **report_values(analysis, STUDY))
+    assert content.count("<h2>") == 1
+    assert content.count("<h3>") == 8
+    assert "<h1>" not in content
+    assert "<html" not in content
