@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format reproduce arena bench clean
+.PHONY: demo test lint format reproduce bench compare-rivals clean
 
 .venv/base.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
@@ -22,9 +22,9 @@ export OMP_NUM_THREADS ?= 1
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
-# BoTorch and torch, a gigabyte: only the benchmarks beside the peers need them.
-.venv/peers.stamp: .venv/test.stamp
-	$(BIN)/python -m pip install --quiet --editable ".[peers]"
+# BoTorch and torch, a gigabyte: only the benchmarks need them.
+.venv/rivals.stamp: .venv/base.stamp benchmarks/requirements.txt
+	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
 	touch $@
 
 # Tunes a small program, runs four of the paper's panels, and shows both on out/demo/report.html.
@@ -47,20 +47,18 @@ format: .venv/lint.stamp
 reproduce: .venv/base.stamp
 	$(BIN)/tailproof reproduce all --out out/reproduce $(if $(DATA),--data $(DATA))
 
-# Ours, its variants and the theory's policies in every cell: hours on one core. A run that was
-# stopped goes on; `tailproof arena --quick` is a first look.
-arena: .venv/base.stamp
-	$(BIN)/tailproof arena --out out/arena
-
-# What a round, a trial and a suggestion cost, then the arena with the peers: about eight hours of one
-# core for the last. Stop it any time; the same command goes on with the matches that are missing.
-bench: .venv/peers.stamp
+# Cost of rounds, trials and suggestions, and coverage of intervals (benchmarks/README.md): hours.
+bench: .venv/rivals.stamp
 	$(BIN)/python benchmarks/rounds.py --out out/bench
 	$(BIN)/python benchmarks/optuna_overhead.py --out out/bench
 	$(BIN)/python benchmarks/suggest_time.py --out out/bench
-	$(BIN)/python benchmarks/tune_overhead.py
+	$(BIN)/python benchmarks/tune_overhead.py --out out/bench
 	$(BIN)/python benchmarks/interval_coverage.py
-	$(BIN)/tailproof arena --peers --out out/arena
+
+# All methods on all problems: about eight hours of one core. A comparison that was stopped continues
+# with the runs that are missing.
+compare-rivals: .venv/rivals.stamp
+	$(BIN)/python benchmarks/compare_rivals.py --peers --out out/rivals
 
 clean:
 	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,11 +1,12 @@
-"""How often the practical optimizer's interval holds the mean of what it recommends.
+"""How often the optimizer's interval contains the mean payoff of its recommendation.
 
     python benchmarks/interval_coverage.py --seeds 4 --family measure
 
-Plays the arena's cells with the default optimizer and, at the end, asks for the recommendation with
-its nominal interval. For each law: the share of runs whose interval holds the true mean payoff of
-the recommended configuration, the share whose true mean lies below it (the estimate was too high),
-and the median half width, in units of the function's range.
+Runs the default optimizer on all problems of the comparison with rivals and asks for the
+recommendation with its nominal interval at the end. Prints for each noise law: the share of runs
+whose interval contains the true mean payoff of the recommended configuration, the share whose
+interval lies above it (the estimate is too high), and the median half width, in units of the
+function's range.
 """
 
 from __future__ import annotations
@@ -17,46 +18,53 @@ from dataclasses import dataclass
 import numpy as np
 
 import tailproof as tp
-from rivals.laws import LAWS
-from rivals.match import Match
-from rivals.problems import FAMILIES, PROBLEMS, cell
-from rivals.trap import NAME as TRAP
-from tailproof.experiments.trial import single_threaded
+from reporting import markdown_table
+from rivals.methods import OURS
+from rivals.problems import FAMILIES, problem_names
+from rivals.run import RunSpec
+from tailproof._util.threads import single_thread
 
 
 @dataclass(frozen=True)
-class Run:
-    problem: str
+class Interval:
+    """The interval of one run's recommendation, and the true mean."""
+
     law: str
-    low: float
-    high: float
+    lower: float
+    upper: float
     truth: float
 
 
-def play(match: Match, level: float) -> Run:
-    one = cell(match.problem, match.law, match.family, match.seed)
-    with single_threaded():
-        opt = tp.Optimizer(one.problem.domain.space, seed=match.start().seed)
-        for index in range(1, match.evaluations + 1):
-            trial = opt.ask()
-            opt.tell(trial, one.payoff(trial.params, match.noise(index)))
-        found = opt.recommend(level=level)
-    truth = one.problem.mean(found.params) + one.shift
-    return Run(match.problem, match.law, found.lower, found.upper, truth)
+def measure(spec: RunSpec, level: float) -> Interval:
+    """Run the default optimizer and return the interval of its recommendation."""
+    problem = spec.problem()
+    with single_thread():
+        optimizer = tp.Optimizer(problem.domain.space, seed=spec.solver_seed())
+        for evaluation in range(1, spec.evaluations + 1):
+            trial = optimizer.ask()
+            optimizer.tell(trial, problem.payoff(trial.params, spec.noise(evaluation)))
+        found = optimizer.recommend(level=level)
+    truth = problem.objective.value(found.params) + problem.shift
+    return Interval(spec.law, found.lower, found.upper, truth)
 
 
-def table(runs: list[Run]) -> str:
-    lines = ["| law | runs | held | too high | half width |", "| --- | --- | --- | --- | --- |"]
-    groups = {"all": runs} | {
-        law: [run for run in runs if run.law == law]
-        for law in dict.fromkeys(run.law for run in runs)
+def table(intervals: list[Interval]) -> list[str]:
+    """Return the lines of the table, all laws together first."""
+    groups = {"all": intervals} | {
+        law: [interval for interval in intervals if interval.law == law]
+        for law in dict.fromkeys(interval.law for interval in intervals)
     }
-    for name, some in groups.items():
-        held = np.mean([run.low <= run.truth <= run.high for run in some])
-        above = np.mean([run.truth < run.low for run in some])
-        half = np.median([0.5 * (run.high - run.low) for run in some])
-        lines.append(f"| {name} | {len(some)} | {held:.2f} | {above:.2f} | {half:.2f} |")
-    return "\n".join(lines)
+    rows = [
+        (
+            name,
+            len(chosen),
+            f"{np.mean([one.lower <= one.truth <= one.upper for one in chosen]):.2f}",
+            f"{np.mean([one.truth < one.lower for one in chosen]):.2f}",
+            f"{np.median([0.5 * (one.upper - one.lower) for one in chosen]):.2f}",
+        )
+        for name, chosen in groups.items()
+    ]
+    return markdown_table(["law", "runs", "covered", "too high", "half width"], rows)
 
 
 def main() -> None:
@@ -68,17 +76,16 @@ def main() -> None:
     parser.add_argument("--level", type=float, default=0.9)
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
-    matches = [
-        Match(problem, law, "tailproof", seed, arguments.evaluations, arguments.family)
+    specs = [
+        RunSpec(objective, law, OURS, seed, arguments.evaluations, arguments.family)
         for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-        for problem in PROBLEMS
-        for law in ((TRAP,) if problem == TRAP else tuple(LAWS))
+        for objective, law in problem_names()
     ]
-    levels = [arguments.level] * len(matches)
+    levels = [arguments.level] * len(specs)
     with ProcessPoolExecutor(arguments.workers) as pool:
-        runs = list(pool.map(play, matches, levels))
+        intervals = list(pool.map(measure, specs, levels))
     print(f"nominal {arguments.level:.0%}, {arguments.evaluations} evaluations")
-    print(table(runs))
+    print("\n".join(table(intervals)))
 
 
 if __name__ == "__main__":

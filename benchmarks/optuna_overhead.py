@@ -1,28 +1,21 @@
-"""What a trial costs in Optuna: TailproofSampler beside Optuna's own, on several storages.
+"""Cost of a trial in Optuna: TailproofSampler beside Optuna's own samplers, on several storages.
 
     python benchmarks/optuna_overhead.py --out out/bench [--write docs/scaling.md]
 
-A study is filled with finished trials, then a sampler that has never seen it (a new worker) asks,
-suggests two parameters and tells, again and again. The objective itself takes no time. Each case
-runs in a process of its own, one thread, and is given up after a limit. Suggestions are timed in
-processor time, since waiting for a core that others use is no cost of the sampler; trials on
-storages in wall time, since waiting for a disk is. Writes optuna_overhead.json and .md; `--write`
-also replaces the tables between the marks in a page. GPSampler needs torch.
+A study is filled with finished trials, then a new sampler asks, suggests two parameters and tells,
+several times. The objective itself takes no time. Each case runs in its own process, on one thread,
+and is stopped after a time limit. Suggestions are timed in processor time, since waiting for a core
+is no cost of the sampler; trials on storages in wall time, since waiting for a disk is. Prints
+tables in milliseconds; writes optuna_overhead.json and optuna_overhead.md; `--write` also replaces
+the measured block "optuna" of a page. GPSampler needs torch (benchmarks/requirements.txt).
 """
 
 from __future__ import annotations
 
-import os
-
-# Before numpy loads its BLAS.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-
 import argparse
 import contextlib
 import json
-import platform
+import os
 import shutil
 import statistics
 import subprocess
@@ -41,12 +34,13 @@ from optuna.distributions import FloatDistribution
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 
-from tables import table
+from reporting import fill_blocks, machine, markdown_table, note, save
+from tailproof._util.files import write_text
+from tailproof._util.threads import single_thread
 from tailproof.integrations.optuna import TailproofSampler
 
 SPACE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
 SAMPLERS = ("RandomSampler", "TPESampler", "GPSampler", "TailproofSampler")
-MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
 
 @dataclass(frozen=True)
@@ -64,16 +58,19 @@ QUICK = Plan(sizes=(20,), storages=("memory", "journal", "sqlite"), trials=3, sm
 
 
 def make_sampler(name: str) -> optuna.samplers.BaseSampler:
+    """Return a sampler by its class name."""
     if name == "TailproofSampler":
         return TailproofSampler(seed=0)
     return getattr(optuna.samplers, name)(seed=0)
 
 
 def payoff(x: float, y: float, rng: np.random.Generator) -> float:
+    """Return the objective with heavy-tailed noise."""
     return 1.0 - (x - 0.3) ** 2 - (y - 0.7) ** 2 + 0.1 * float(rng.standard_t(2.1))
 
 
 def open_storage(url: str) -> BaseStorage | None:
+    """Return the storage at an address; None for memory."""
     if url == "memory":
         return None
     if url.startswith("journal:"):
@@ -82,7 +79,7 @@ def open_storage(url: str) -> BaseStorage | None:
 
 
 def fill(url: str, size: int) -> optuna.Study:
-    """A study of `size` complete trials, spread at random."""
+    """Return a study of `size` complete trials at random points."""
     study = optuna.create_study(storage=open_storage(url), study_name="study", direction="maximize")
     rng = np.random.default_rng(0)
     for x, y in rng.random((size, 2)).tolist():
@@ -93,7 +90,7 @@ def fill(url: str, size: int) -> optuna.Study:
 
 
 def measure(sampler: str, url: str, size: int, trials: int) -> dict[str, Any]:
-    """Milliseconds of each trial: of the suggestion (processor) and of the whole (wall)."""
+    """Return milliseconds of suggestions (processor time) and of whole trials (wall time)."""
     study = (
         fill(url, size)
         if url == "memory"
@@ -117,15 +114,15 @@ def measure(sampler: str, url: str, size: int, trials: int) -> dict[str, Any]:
 
 
 def case(sampler: str, storage: str, url: str, size: int, plan: Plan) -> dict[str, Any]:
-    """One case in a process of its own, and what it measured; or why it did not."""
+    """Measure one case in its own process; return the figures, or why there are none."""
     row: dict[str, Any] = {"sampler": sampler, "storage": storage, "size": size}
     job = json.dumps([sampler, url, size, plan.trials])
-    print(f"{sampler}, {storage}, {size} trials", file=sys.stderr, flush=True)
+    note(f"{sampler}, {storage}, {size} trials")
     command = [sys.executable, str(Path(__file__).resolve()), "--case", job]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=plan.limit)
     except subprocess.TimeoutExpired:
-        return {**row, "given_up_after_s": plan.limit}
+        return {**row, "stopped_after_s": plan.limit}
     if done.returncode == 0:
         return {**row, **json.loads(done.stdout)}
     if "torch" in done.stderr:
@@ -135,7 +132,7 @@ def case(sampler: str, storage: str, url: str, size: int, plan: Plan) -> dict[st
 
 @contextlib.contextmanager
 def filled(storage: str, size: int, folder: Path) -> Iterator[str]:
-    """The address of a storage with a study of `size` trials."""
+    """Yield the address of a storage with a study of `size` trials."""
     if storage == "memory":
         yield "memory"  # each case fills its own
     elif storage == "postgresql":
@@ -165,6 +162,7 @@ def filled(storage: str, size: int, folder: Path) -> Iterator[str]:
 
 
 def run(plan: Plan) -> dict[str, Any]:
+    """Measure all cases."""
     began = time.perf_counter()
     load = [os.getloadavg()[0]]
     rows = []
@@ -180,30 +178,16 @@ def run(plan: Plan) -> dict[str, Any]:
                 load.append(os.getloadavg()[0])
     return {
         "plan": asdict(plan),
-        "machine": {
-            "processor": processor(),
-            "python": platform.python_version(),
-            "optuna": optuna.__version__,
-            "numpy": np.__version__,
-            "cores": os.cpu_count(),
-            "load": statistics.median(load),  # 1 is this benchmark
-        },
+        "machine": machine("optuna") | {"load": statistics.median(load)},  # 1: this benchmark
         "rows": rows,
         "seconds": time.perf_counter() - began,
     }
 
 
-def processor() -> str:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
 def cell(row: dict[str, Any], key: str) -> str:
-    if "given_up_after_s" in row:
-        return "given up"
+    """Return a figure of a case as text."""
+    if "stopped_after_s" in row:
+        return "stopped"
     if "missing" in row:
         return f"needs {row['missing']}"
     value = row[key]
@@ -211,6 +195,7 @@ def cell(row: dict[str, Any], key: str) -> str:
 
 
 def markdown(result: dict[str, Any]) -> str:
+    """Return the tables."""
     m, plan = result["machine"], result["plan"]
     at = {(r["sampler"], r["storage"], r["size"]): r for r in result["rows"]}
     head = [f"{size:,} trials" for size in plan["sizes"]]
@@ -218,19 +203,22 @@ def markdown(result: dict[str, Any]) -> str:
         f"{m['processor']}, one thread; Python {m['python']}, Optuna {m['optuna']}, numpy "
         f"{m['numpy']}. Two float parameters, an objective that takes no time; medians of "
         f"{plan['trials']} trials. A case that takes longer than {plan['limit']:.0f} s is "
-        "given up.",
+        "stopped.",
     ]
     if plan["smoke_test"]:
         lines += ["", "A smoke test: too few trials for the figures to mean anything."]
     for key, title in (
         ("suggest_ms", "A suggestion, once the sampler knows the study: ms of processor time."),
-        ("first_ms", "The first suggestion of a new worker, who reads and learns all: ms."),
+        (
+            "first_ms",
+            "The first suggestion of a new worker, with reading and fitting: ms.",
+        ),
     ):
         body = [
             [name, *(cell(at[name, "memory", size], key) for size in plan["sizes"])]
             for name in SAMPLERS
         ]
-        lines += ["", title, "", *table(["sampler", *head], body)]
+        lines += ["", title, "", *markdown_table(["sampler", *head], body)]
     body = [
         [storage, name, *(cell(at[name, storage, size], "whole_ms") for size in plan["sizes"])]
         for storage in plan["storages"]
@@ -240,15 +228,8 @@ def markdown(result: dict[str, Any]) -> str:
         "A whole trial (ask, suggest, tell) by storage: ms of wall time, at a load of "
         f"{m['load']:.1f} on {m['cores']} cores."
     )
-    lines += ["", title, "", *table(["storage", "sampler", *head], body)]
+    lines += ["", title, "", *markdown_table(["storage", "sampler", *head], body)]
     return "\n".join(lines) + "\n"
-
-
-def write_into(page: Path, text: str) -> None:
-    """Replace what stands between the marks."""
-    before, rest = page.read_text().split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n{MARKS[1]}{after}")
 
 
 def main() -> None:
@@ -260,16 +241,15 @@ def main() -> None:
     arguments = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if arguments.case:
-        print(json.dumps(measure(*json.loads(arguments.case))))
+        with single_thread():
+            print(json.dumps(measure(*json.loads(arguments.case))))
         return
     result = run(QUICK if arguments.quick else Plan())
     text = markdown(result)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "optuna_overhead.json").write_text(json.dumps(result, indent=1) + "\n")
-    (arguments.out / "optuna_overhead.md").write_text("# What a trial costs in Optuna\n\n" + text)
+    save(arguments.out, "optuna_overhead", result, f"# Cost of a trial in Optuna\n\n{text}")
     if arguments.write:
-        write_into(arguments.write, text)
-    print(text)
+        page = arguments.write.read_text(encoding="utf-8")
+        write_text(arguments.write, fill_blocks(page, {"optuna": lambda: text.rstrip()}))
 
 
 if __name__ == "__main__":

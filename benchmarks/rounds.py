@@ -1,26 +1,16 @@
-"""What a round costs: as t grows, beside the bare LAPACK calls, against the literal algorithms.
+"""Cost of a round of the arm policies: as t grows, against bare LAPACK calls, and the literal code.
 
     python benchmarks/rounds.py --out out/bench
 
-Every claim is a ratio of two figures measured in alternation in this one run, the median of several
-blocks; on a shared machine the figures move and the ratios stay. Times are processor time of this
-one thread: waiting for a core that others use is not a cost of the round. Writes rounds.json and
-rounds.md.
+Every claim is a ratio of two figures measured in alternation in the same run, the median of several
+blocks: on a shared machine the figures vary, the ratios much less. Times are processor time of one
+thread, since waiting for a core is not a cost of the round. Prints tables in microseconds; writes
+rounds.json and rounds.md. No rivals are needed.
 """
 
 from __future__ import annotations
 
-import os
-
-# Before numpy loads its BLAS.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-
 import argparse
-import json
-import platform
-import sys
 import tempfile
 import time
 import warnings
@@ -28,19 +18,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
-import scipy
 
-import scale
+import rounds_scale
 import tailproof as tp
-from against_literal import WARM, compare
-from floors import Call, Floor, Observed, direction_floor, observe, ridge_floor
-from problem import Case, Payoffs, all_cases, play, snapshots
-from tables import markdown
+from reporting import machine, note, save
+from rounds_cases import Case, Payoffs, all_cases, play, snapshots
+from rounds_floors import Call, Floor, Observed, direction_floor, observe, ridge_floor
+from rounds_literal import WARM_UP, compare
+from rounds_report import markdown
+from tailproof._util.threads import single_thread
 from tailproof.bandits.optimizer import ArmOptimizer
 
-SECTIONS = ("marks", "literal", "scale")
+SECTIONS = ("growth", "literal", "scale")
 FLOORS = ("lapack", "update")
 
 
@@ -50,8 +40,8 @@ class Plan:
 
     arms: int = 100
     horizon: int = 100_000
-    marks: tuple[int, ...] = (1_000, 10_000, 100_000)
-    literal_mark: int = 5_000
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
+    literal_size: int = 5_000
     # A block holds exactly one of the refreshes that come every 512 payoffs, wherever it starts.
     rounds: int = 512
     slices: int = 8
@@ -66,8 +56,8 @@ class Plan:
 
 QUICK = Plan(
     horizon=400,
-    marks=(50, 100, 200),
-    literal_mark=100,
+    sizes=(50, 100, 200),
+    literal_size=100,
     rounds=16,
     slices=2,
     blocks=2,
@@ -81,21 +71,21 @@ QUICK = Plan(
 
 
 def fresh(file: Path, means: list[float]) -> tuple[ArmOptimizer, Payoffs]:
-    """The saved optimizer, warm, and the payoffs to come: the same in every block."""
+    """Return the saved optimizer after a warm-up, and the payoffs to come, equal in every block."""
     optimizer, stream = tp.load(file), Payoffs(np.array(means), seed=4)
-    play(optimizer, means, stream.noise(WARM))
+    play(optimizer, means, stream.noise(WARM_UP))
     return optimizer, stream
 
 
 def time_rounds(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> float:
-    """Seconds a round, ask_index + tell_index."""
+    """Return seconds a round, ask_index and tell_index."""
     start = time.process_time()
     play(optimizer, means, noise)
     return (time.process_time() - start) / len(noise)
 
 
 def time_floor(floor: Floor, calls: int) -> float:
-    """Seconds a round of bare calls, in the proportion in which they occur."""
+    """Return seconds a round of bare calls, in the proportion in which they occur."""
     usual = time_calls(floor.usual, calls)
     if floor.rare is None or floor.share == 0.0:
         return usual
@@ -103,7 +93,8 @@ def time_floor(floor: Floor, calls: int) -> float:
 
 
 def time_calls(call: Call, calls: int) -> float:
-    for _ in range(WARM):  # what ran before has filled the caches with its own
+    """Return seconds a call."""
+    for _ in range(WARM_UP):  # fill the caches
         call()
     start = time.process_time()
     for _ in range(calls):
@@ -112,12 +103,13 @@ def time_calls(call: Call, calls: int) -> float:
 
 
 def observe_rounds(file: Path, means: list[float], rounds: int) -> Observed:
-    """Play the rounds that will be timed, untimed, and note what they work with."""
+    """Run the rounds that will be timed, untimed, and return the sizes of their arrays."""
     optimizer, stream = fresh(file, means)
     return observe(optimizer, lambda: play(optimizer, means, stream.noise(1)), rounds)
 
 
 def floors_of(case: Case, observed: Observed) -> dict[str, Floor]:
+    """Return the floors of a case."""
     if case.policy in ("gp_ucb", "tgp_ucb"):
         # No eigendecomposition, so one floor; timed twice, the two show how much is noise.
         return {kind: ridge_floor(observed.sizes) for kind in FLOORS}
@@ -130,56 +122,57 @@ def measure_block(
     floors: dict[int, dict[str, Floor]],
     plan: Plan,
 ) -> dict[int, dict[str, float]]:
-    """Microseconds a round at every mark, ours and the floors', in alternating slices."""
-    players = {mark: fresh(file, means) for mark, file in files.items()}
-    total = {mark: dict.fromkeys(("ours", *FLOORS), 0.0) for mark in files}
+    """Return microseconds a round at every size, ours and the floors', in alternating slices."""
+    optimizers = {size: fresh(file, means) for size, file in files.items()}
+    total = {size: dict.fromkeys(("ours", *FLOORS), 0.0) for size in files}
     for _ in range(plan.slices):
-        for mark, (optimizer, stream) in players.items():
+        for size, (optimizer, stream) in optimizers.items():
             noise = stream.noise(plan.rounds // plan.slices)
-            total[mark]["ours"] += time_rounds(optimizer, means, noise)
-            for kind, floor in floors[mark].items():
-                total[mark][kind] += time_floor(floor, max(len(noise) // 2, 8))
+            total[size]["ours"] += time_rounds(optimizer, means, noise)
+            for kind, floor in floors[size].items():
+                total[size][kind] += time_floor(floor, max(len(noise) // 2, 8))
     return {
-        mark: {kind: 1e6 * seconds / plan.slices for kind, seconds in one.items()}
-        for mark, one in total.items()
+        size: {kind: 1e6 * seconds / plan.slices for kind, seconds in by_kind.items()}
+        for size, by_kind in total.items()
     }
 
 
-def measure_marks(
+def measure_growth(
     case: Case, means: list[float], files: dict[int, Path], plan: Plan
 ) -> dict[str, Any]:
-    """Rounds at every mark and the floors beside them."""
-    files = {mark: files[mark] for mark in plan.marks}
-    seen = {mark: observe_rounds(file, means, plan.rounds) for mark, file in files.items()}
-    floors = {mark: floors_of(case, one) for mark, one in seen.items()}
+    """Time rounds at every size, and the floors beside them."""
+    files = {size: files[size] for size in plan.sizes}
+    observed = {size: observe_rounds(file, means, plan.rounds) for size, file in files.items()}
+    floors = {size: floors_of(case, found) for size, found in observed.items()}
     blocks = [measure_block(means, files, floors, plan) for _ in range(plan.blocks)]
     rows: list[dict[str, Any]] = []
-    for mark in plan.marks:
+    for size in plan.sizes:
         ours, lapack, update = (
-            [block[mark][kind] for block in blocks] for kind in ("ours", *FLOORS)
+            [block[size][kind] for block in blocks] for kind in ("ours", *FLOORS)
         )
         rows.append(
             {
-                "t": mark,
+                "t": size,
                 "ours_us": float(np.median(ours)),
                 "floor_us": float(np.median(lapack)),
                 "over_floor": median_ratio(ours, lapack),
                 "update_floor_us": float(np.median(update)),
                 "over_update_floor": median_ratio(ours, update),
                 "blocks": {"ours_us": ours, "floor_us": lapack, "update_floor_us": update},
-                "sizes": asdict(seen[mark].sizes),
+                "sizes": asdict(observed[size].sizes),
             }
         )
     growth = median_ratio(rows[-1]["blocks"]["ours_us"], rows[0]["blocks"]["ours_us"])
-    return {"case": case.name, **describe(case), "marks": rows, "growth": growth}
+    return {"case": case.name, **describe(case), "sizes": rows, "growth": growth}
 
 
 def median_ratio(above: list[float], below: list[float]) -> float:
-    """Median over blocks of a ratio taken within the block, where the machine was the same."""
+    """Return the median over blocks of the ratio within a block."""
     return float(np.median(np.divide(above, below)))
 
 
 def describe(case: Case) -> dict[str, str]:
+    """Return the parts of a case's name."""
     return {
         "policy": case.policy,
         "features": case.features,
@@ -189,74 +182,46 @@ def describe(case: Case) -> dict[str, str]:
 
 
 def run(plan: Plan, sections: list[str]) -> dict[str, Any]:
+    """Measure the sections and return all figures."""
     began, began_cpu = time.perf_counter(), time.process_time()
-    result: dict[str, Any] = {"plan": asdict(plan), "machine": machine()}
+    result: dict[str, Any] = {"plan": asdict(plan), "machine": machine("scipy", "numba")}
     if "scale" in sections:
         note("scale")
-        result["scale"] = scale.run(plan.scale_arms, plan.scale_payoffs, plan.scale_budget)
-    wanted = [name for name in ("marks", "literal") if name in sections]
+        result["scale"] = rounds_scale.run(plan.scale_arms, plan.scale_payoffs, plan.scale_budget)
+    wanted = [name for name in ("growth", "literal") if name in sections]
     for name in wanted:
         result[name] = []
     for case in all_cases() if wanted else []:
         note(case.name)
         with tempfile.TemporaryDirectory() as folder:
-            stops = set(plan.marks) if "marks" in sections else set()
-            stops |= {plan.literal_mark} if "literal" in sections else set()
+            sizes = set(plan.sizes) if "growth" in sections else set()
+            sizes |= {plan.literal_size} if "literal" in sections else set()
             means, files = snapshots(
-                case, plan.arms, plan.horizon, tuple(sorted(stops)), Path(folder)
+                case, plan.arms, plan.horizon, tuple(sorted(sizes)), Path(folder)
             )
-            if "marks" in sections:
-                result["marks"].append(measure_marks(case, means, files, plan))
+            if "growth" in sections:
+                result["growth"].append(measure_growth(case, means, files, plan))
             if "literal" in sections:
                 slow = case.policy in ("gp_ucb", "tgp_ucb")
                 count = plan.slow_repetitions if slow else plan.repetitions
-                file = files[plan.literal_mark]
+                file = files[plan.literal_size]
                 result["literal"].append(compare(case, means, file, plan.rounds, count))
     result["seconds"] = time.perf_counter() - began
     result["cpu_seconds"] = time.process_time() - began_cpu
     return result
 
 
-def machine() -> dict[str, Any]:
-    processor = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        models = [one for one in info.read_text().splitlines() if one.startswith("model name")]
-        processor = models[0].split(":", 1)[1].strip() if models else processor
-    libraries = np.show_config(mode="dicts")["Build Dependencies"]
-    return {
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "numba": numba.__version__,
-        "blas": f"{libraries['blas']['name']} {libraries['blas']['version']}",
-        "tailproof": tp.__version__,
-        "threads": 1,
-    }
-
-
-def note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure what a round costs.")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder to write to")
-    parser.add_argument("--quick", action="store_true", help="a smoke test: small marks")
+    parser.add_argument("--quick", action="store_true", help="a smoke test: few payoffs")
     parser.add_argument("--only", choices=SECTIONS, action="append", help="some sections only")
     options = parser.parse_args()
-    with warnings.catch_warnings():
-        # What the policies promise is not the subject here.
+    with single_thread(), warnings.catch_warnings():
+        # Guarantees of the policies are not the subject here.
         warnings.simplefilter("ignore", tp.TheoryWarning)
         result = run(QUICK if options.quick else Plan(), options.only or list(SECTIONS))
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "rounds.json").write_text(json.dumps(result, indent=1) + "\n")
-    text = markdown(result)
-    (options.out / "rounds.md").write_text(text)
-    print(text)
+    save(options.out, "rounds", result, markdown(result))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How often the intervals of the tail index hold the true one, and how long they are.
+"""How often the intervals of the tail index contain the true one, and how long they are.
 
     python benchmarks/tail_coverage.py --replications 1000
 
-For each law, side and estimator: the share of samples whose interval contains the true gamma = 1 /
-tail index, the shares that miss it below (gamma underestimated, the tail taken for lighter than it
-is) and above, the median interval of the index, and the coverage of the classical Hill interval at
-the same k.
+Prints for each law, side and estimator: the share of samples whose interval contains the true
+gamma = 1 / tail index, the shares whose interval lies below it (the tail is taken for lighter than
+it is) and above, the median interval of the index, and the coverage of the classical Hill interval
+at the same k.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ LAWS: dict[str, tuple[Draw, float, str]] = {
 
 @dataclass
 class Tally:
-    """Counts of one law and estimator."""
+    """Counts of one law and estimator: intervals below and above gamma, and without estimate."""
 
-    low: int = 0
-    high: int = 0
+    below: int = 0
+    above: int = 0
     classical: int = 0
     none: int = 0
     intervals: list[tuple[float, float]] | None = None
@@ -71,21 +71,22 @@ class Tally:
     def add(
         self, found: IndexEstimate | None, top: OrderStatistics, gamma: float, level: float
     ) -> None:
+        """Count one sample."""
         if found is None:
             self.none += 1
             return
-        self.low += found.gamma_upper < gamma
-        self.high += found.gamma_lower > gamma
+        self.below += found.gamma_upper < gamma
+        self.above += found.gamma_lower > gamma
         self.intervals = [*(self.intervals or []), (found.index_lower, found.index_upper)]
         plain = hill(top, found.k)
         half = float(norm.ppf(0.5 + 0.5 * level)) * plain / math.sqrt(found.k)
         self.classical += abs(plain - gamma) <= half
 
     def line(self, replications: int) -> str:
-        covered = 1.0 - (self.low + self.high + self.none) / replications
+        covered = 1.0 - (self.below + self.above + self.none) / replications
         low, high = np.median(np.array(self.intervals or [(math.nan, math.nan)]), axis=0)
         return (
-            f"{covered:8.3f} {self.low / replications:8.3f} {self.high / replications:8.3f} "
+            f"{covered:8.3f} {self.below / replications:8.3f} {self.above / replications:8.3f} "
             f"  {low:5.2f} .. {high:5.2f} {self.classical / replications:10.3f}"
         )
 

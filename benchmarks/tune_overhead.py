@@ -80,9 +80,8 @@ def main() -> int:
     arguments = parser.parse_args()
     found = measure(arguments.evaluations)
     write_json(arguments.out / "tune_overhead.json", found)
-    print(
-        f"{found['evaluations']} evaluations, the program takes {found['program_ms']:.1f} ms (median)"
-    )
+    count, program = found["evaluations"], found["program_ms"]
+    print(f"{count} evaluations, the program takes {program:.1f} ms (median)")
     print(
         f"overhead an evaluation in wall time: mean {found['wall_mean_ms']:.1f} ms, "
         f"median {found['wall_median_ms']:.1f} ms"

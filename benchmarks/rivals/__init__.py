@@ -1,1 +1,1 @@
-"""The arena: ours and the rivals on the same problems under the same noise."""
+"""Comparison of tailproof with other optimizers on the same problems under the same noise."""

@@ -2,8 +2,8 @@
 
 `fit_gpytorch_mll` takes a closure for the loss and its gradient; without one it makes one that runs
 gpytorch forwards and backwards. This one returns the same numbers
-(`tests/experiments/test_arena_botorch.py`) in a tenth of the time. Models, priors, bounds, starts,
-optimizer and retries stay BoTorch's.
+(`tests/benchmarks/rivals/test_botorch.py`) in a tenth of the time. Models, priors, bounds, initial
+values, optimizer and retries are BoTorch's.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from rivals.botorch_posterior import Shape, inverse, kernel
+from rivals.botorch_posterior import Hyperparameters, inverse, kernel
 from rivals.domains import Array
 from rivals.peers import load
 
-# The parameters in the order of a fit with outliers, whose own come last.
+# In the order of a fit with outliers, whose parameters come last.
 PARAMETERS = ("lengthscale", "constant", "noise")
-RAW = "raw_"  # how gpytorch calls a parameter; without a transform it is the parameter itself
+RAW = "raw_"  # gpytorch's prefix; without a transform the raw parameter is the parameter
 
 
 def closure(mll: Any) -> Any:
-    """Return a closure for `fit_gpytorch_mll` of a SingleTaskGP."""
+    """Return the closure for `fit_gpytorch_mll` of a SingleTaskGP."""
     base: Any = load("botorch.optim.closures.core").NdarrayOptimizationClosure
-    known, _ = load("botorch.optim.utils").get_parameters_and_bounds(mll)
-    loss = loss_of(mll.model, [name.rpartition(RAW)[2] for name in known])
+    parameters, _ = load("botorch.optim.utils").get_parameters_and_bounds(mll)
+    loss = loss_of(mll.model, [name.rpartition(RAW)[2] for name in parameters])
 
-    class InClosedForm(base):  # type: ignore[misc]
-        """What BoTorch's optimizer calls: parameters as a vector, loss and gradient of one."""
+    class ClosedForm(base):  # type: ignore[misc]
+        """Interface to BoTorch's optimizer: loss and gradient at a vector of parameters."""
 
         def __call__(self, state: Array | None = None, **_: Any) -> tuple[float, Array]:
             return loss(self.state if state is None else state)
 
-    return InClosedForm(None, known)
+    return ClosedForm(None, parameters)
 
 
 def loss_of(model: Any, order: Sequence[str] = PARAMETERS, outliers: Any = None) -> Loss:
-    """Return the loss of a SingleTaskGP as a function of its parameters in an order."""
-    model.train()  # then the inputs are as given, and the targets standardized
+    """Return the loss of a SingleTaskGP as a function of its parameters, in the given order."""
+    model.train()  # so that inputs are as given and targets are standardized
     with load("torch").no_grad():
         points = model.transform_inputs(model.train_inputs[0]).numpy().copy()
     targets = model.train_targets.numpy().copy()
@@ -57,11 +57,11 @@ def loss_of(model: Any, order: Sequence[str] = PARAMETERS, outliers: Any = None)
     return Loss(points, targets, priors, places, outliers)
 
 
-def shape(model: Any) -> Shape:
-    """Return the hyperparameters a SingleTaskGP has now."""
+def hyperparameters(model: Any) -> Hyperparameters:
+    """Return the present hyperparameters of a SingleTaskGP."""
     noise = model.likelihood.noise_covar.raw_noise.detach().numpy().ravel()
     lengthscales = model.covar_module.raw_lengthscale.detach().numpy().ravel()
-    return Shape(lengthscales.copy(), float(model.mean_module.raw_constant), noise.copy())
+    return Hyperparameters(lengthscales.copy(), float(model.mean_module.raw_constant), noise.copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +76,11 @@ class Loss:
     points, targets
         In the unit cube (n, d), and standardized (n,).
     priors
-        Location and scale of the log-normal laws of the lengthscales and of the noise.
+        Location and scale of the log-normal priors of the lengthscales and of the noise.
     places
-        Where in a vector of parameters each of them stands.
+        Positions of the parameters in a vector of all of them.
     outliers
-        Numbers of the payoffs with a variance of their own, or None.
+        Indices of the payoffs with a variance of their own, or None.
     """
 
     points: Array
@@ -104,34 +104,37 @@ class Loss:
             factor, precision = inverse(covariance)
         except LinAlgError:
             return math.nan, np.full(len(x), math.nan)
-        away = self.targets - x[places["constant"]]
-        pull = precision @ away
-        loss = 0.5 * away @ pull + np.log(np.diag(factor)).sum() + 0.5 * n * math.log(2 * math.pi)
-        between = precision - np.outer(pull, pull)
-        own = np.diag(between)
-        between = between * gram
-        # sum_ij M_ij (x_i - x_j)^2 / 2 of a symmetric M, in every coordinate
-        apart = between.sum(axis=1) @ points**2
-        apart -= np.einsum("ij,ij->j", points, between @ points)
+        residual = self.targets - x[places["constant"]]
+        weights = precision @ residual
+        fit = 0.5 * residual @ weights
+        loss = fit + np.log(np.diag(factor)).sum() + 0.5 * n * math.log(2 * math.pi)
+        W = precision - np.outer(weights, weights)
+        diagonal = np.diag(W)
+        W = W * gram
+        # sum_ij W_ij (x_i - x_j)^2 / 2 of the symmetric W, in every coordinate
+        squares = W.sum(axis=1) @ points**2
+        squares -= np.einsum("ij,ij->j", points, W @ points)
         lengthscale_loss, lengthscale_slope = _prior(lengthscales, self.priors[0])
         noise_loss, noise_slope = _prior(base, self.priors[1])
         gradient = np.empty(len(x))
-        gradient[places["lengthscale"]] = apart / lengthscales**3 + lengthscale_slope
-        gradient[places["constant"]] = -pull.sum()
+        gradient[places["lengthscale"]] = squares / lengthscales**3 + lengthscale_slope
+        gradient[places["constant"]] = -weights.sum()
         # An outlier's variance grows with the base, by 1 + rho.
-        gradient[places["noise"]] = 0.5 * (own * (1.0 + noise)).sum() / (1.0 + base) + noise_slope
+        shared = 0.5 * (diagonal * (1.0 + noise)).sum() / (1.0 + base)
+        gradient[places["noise"]] = shared + noise_slope
         if self.outliers is not None:
-            gradient[places["rho"]] = 0.5 * own[self.outliers] * (1.0 + base) / (1.0 - raw) ** 2
+            own = 0.5 * diagonal[self.outliers]
+            gradient[places["rho"]] = own * (1.0 + base) / (1.0 - raw) ** 2
         return (float(loss) + lengthscale_loss + noise_loss) / n, gradient / n
 
 
-def with_outliers(base: Array, count: int, numbers: Any, raw: Array) -> Array:
+def with_outliers(base: Array, count: int, outliers: Any, raw: Array) -> Array:
     """Return the noise variances (n,) of payoffs of which some are outliers.
 
     BoTorch's convex parameters: rho = 1 / (1 - raw) - 1, in units of the variance without it.
     """
     extra = np.zeros(count)
-    extra[numbers] = 1.0 / (1.0 - raw) - 1.0
+    extra[outliers] = 1.0 / (1.0 - raw) - 1.0
     return np.asarray(base + extra * (1.0 + base))
 
 
@@ -140,8 +143,9 @@ def _log_normal(prior: Any) -> tuple[float, float]:
 
 
 def _prior(x: Array, prior: tuple[float, float]) -> tuple[float, Array]:
-    """Return the negative log density of a log-normal law, summed, and its gradient."""
+    """Return the negative log density of a log-normal distribution, summed, and its gradient."""
     loc, scale = prior
-    away = (np.log(x) - loc) / scale
+    standardized = (np.log(x) - loc) / scale
     constant = len(x) * math.log(scale * math.sqrt(2.0 * math.pi))
-    return float((0.5 * away**2 + np.log(x)).sum()) + constant, (away / scale + 1.0) / x
+    loss = float((0.5 * standardized**2 + np.log(x)).sum()) + constant
+    return loss, (standardized / scale + 1.0) / x

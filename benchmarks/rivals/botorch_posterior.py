@@ -1,11 +1,11 @@
 """A BoTorch model's posterior and acquisition functions in closed form.
 
-SingleTaskGP has a squared exponential kernel of variance 1, with a lengthscale a coordinate, and a
-constant mean, for payoffs that are standardized. Given its hyperparameters, everything that
-upper confidence bounds and LogNEI ask of it is linear algebra of a few lines. BoTorch's own
-functions give the same values and gradients (`tests/experiments/test_arena_botorch.py`) in fifty
-times the time, nearly all of which is spent between the operations: with them a match takes
-minutes, and twenty seeds of all cells days.
+SingleTaskGP has a squared exponential kernel of variance 1, with a lengthscale for each coordinate,
+and a constant mean, for standardized payoffs. Given its hyperparameters, upper confidence bounds
+and LogNEI are a few lines of linear algebra. BoTorch's own functions give the same values and
+gradients (`tests/benchmarks/rivals/test_botorch.py`) in about fifty times the time, nearly all of
+it overhead of small tensor operations: with them a run takes minutes, and 20 seeds of all problems
+take days. That is the only reason for these re-implementations.
 
 Notation: X (n, d) points in the unit cube, k(x) their kernel with x, (n,), N the noise variances
 (n,), A = K + diag(N). A function of x is a function of k(x), whose gradient is
@@ -21,14 +21,14 @@ from scipy.linalg import LinAlgError, blas, cholesky, lapack, solve_triangular
 
 from rivals.domains import Array
 
-LEAST_VARIANCE = 1e-12  # BoTorch clamps there
+MIN_VARIANCE = 1e-12  # BoTorch clamps there
 JITTERS = (0.0, 1e-8, 1e-7, 1e-6, 1e-5)  # as gpytorch tries them, and one more
 TAU = 1e-6  # how sharp LogNEI's smooth version of max(x, 0) is
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
-    """Hyperparameters: lengthscales (d,), the mean and the noise variances (n,) or (1,)."""
+class Hyperparameters:
+    """Lengthscales (d,), the constant mean, and the noise variances (n,) or (1,)."""
 
     lengthscales: Array
     constant: float
@@ -56,93 +56,96 @@ def inverse(matrix: Array) -> tuple[Array, Array]:
 
 
 class Posterior:
-    """What is believed of f after payoffs (n,) at points (n, d) of the unit cube."""
+    """Posterior of f given payoffs (n,) at points (n, d) of the unit cube."""
 
-    def __init__(self, points: Array, values: Array, shape: Shape) -> None:
-        self.points, self.shape = points, shape
-        self.level = float(values.mean())
-        spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-        self.scale = spread if spread >= 1e-8 else 1.0  # as Standardize has it
-        targets = (values - self.level) / self.scale - shape.constant
-        self.gram = kernel(points, points, shape.lengthscales)
-        _, self.precision = inverse(self.gram + np.diag(np.broadcast_to(shape.noise, len(values))))
+    def __init__(self, points: Array, values: Array, parameters: Hyperparameters) -> None:
+        self.points, self.parameters = points, parameters
+        self.offset = float(values.mean())
+        deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+        self.scale = deviation if deviation >= 1e-8 else 1.0  # as in BoTorch's Standardize
+        targets = (values - self.offset) / self.scale - parameters.constant
+        self.gram = kernel(points, points, parameters.lengthscales)
+        noise = np.broadcast_to(parameters.noise, len(values))
+        _, self.precision = inverse(self.gram + np.diag(noise))
         self.weights = self.precision @ targets
 
     def moments(self, points: Array) -> tuple[Array, Array]:
         """Return mean and variance of f at points (m, d), (m,) each, in the payoffs' units."""
-        k = kernel(points, self.points, self.shape.lengthscales)
-        mean = self.level + self.scale * (self.shape.constant + k @ self.weights)
-        left = 1.0 - np.einsum("ij,ij->i", k @ self.precision, k)
-        return mean, np.maximum(self.scale**2 * left, LEAST_VARIANCE)
+        k = kernel(points, self.points, self.parameters.lengthscales)
+        mean = self.offset + self.scale * (self.parameters.constant + k @ self.weights)
+        variance = 1.0 - np.einsum("ij,ij->i", k @ self.precision, k)
+        return mean, np.maximum(self.scale**2 * variance, MIN_VARIANCE)
 
     def covariance(self) -> Array:
-        """Return the covariance of f at the points told, of the standardized payoffs, (n, n)."""
+        """Return the posterior covariance of standardized f at the evaluated points, (n, n)."""
         return self.gram - self.gram @ self.precision @ self.gram
 
 
 @dataclass(frozen=True, eq=False)
-class UpperBound:
-    """Mean + width x standard deviation of f; with width 0 the mean."""
+class UpperConfidenceBound:
+    """Posterior mean of f plus `deviations` posterior standard deviations; with 0, the mean."""
 
     posterior: Posterior
-    width: float
+    deviations: float
 
     def __call__(self, points: Array) -> tuple[Array, Array]:
         """Return values (m,) and gradients (m, d) at points (m, d)."""
-        of = self.posterior
-        k = kernel(points, of.points, of.shape.lengthscales)
-        values = of.level + of.scale * (of.shape.constant + k @ of.weights)
-        slopes = np.broadcast_to(of.scale * of.weights, k.shape)
-        if self.width:
-            deviation, downhill = _deviation(of.scale, k, of.precision)
-            values = values + self.width * deviation
-            slopes = slopes + self.width * downhill
-        return values, _gradients(of, points, slopes * k)
+        posterior = self.posterior
+        k = kernel(points, posterior.points, posterior.parameters.lengthscales)
+        mean = posterior.parameters.constant + k @ posterior.weights
+        values = posterior.offset + posterior.scale * mean
+        slopes = np.broadcast_to(posterior.scale * posterior.weights, k.shape)
+        if self.deviations:
+            deviation, deviation_slopes = _deviation(posterior.scale, k, posterior.precision)
+            values = values + self.deviations * deviation
+            slopes = slopes + self.deviations * deviation_slopes
+        return values, _gradients(posterior, points, slopes * k)
 
 
 class LogNEI:
-    """The logarithm of the expected improvement over the best of the points told, by sampling.
+    """Logarithm of the noisy expected improvement over the best evaluated point, by sampling.
 
-    The payoffs' means at the `baseline` are drawn jointly; x adds its own share given them:
-    f_s(x) = mean(x) + c(x) C^-T z_s + sqrt(variance left) z'_s, where c are the covariances with
-    the baseline and C the Cholesky factor of the baseline's own. The value is
-    ln mean_s plus(f_s(x) - max_b f_s(b)) with BoTorch's smooth `plus`, whose tails are fat.
+    f at the `baseline` is drawn jointly, and f(x) conditionally on it:
+    f_s(x) = mean(x) + c(x) C^-T z_s + sqrt(conditional variance) z'_s, where c are the covariances
+    with the baseline and C is the Cholesky factor of the baseline's covariance. The value is
+    ln mean_s plus(f_s(x) - max_b f_s(b)) with BoTorch's smooth, fat-tailed `plus`.
 
     Parameters
     ----------
     posterior
-        What is believed.
+        Of f.
     baseline
-        Numbers of the points told among which the best one is, (r,).
+        Indices of the evaluated points that may be the best, (r,).
     normal
-        Standard normal draws, (samples, r + 1): a column a point of the baseline, and one for x.
+        Standard normal draws, (samples, r + 1): a column for each baseline point, and one for x.
     """
 
     def __init__(self, posterior: Posterior, baseline: Array, normal: Array) -> None:
-        of = self.posterior = posterior
-        factor = _safe_cholesky(of.covariance()[np.ix_(baseline, baseline)])
-        # What a covariance with the baseline is, as a function of k(x).
-        to_baseline = -of.precision @ of.gram[:, baseline]
+        self.posterior = posterior
+        factor = _safe_cholesky(posterior.covariance()[np.ix_(baseline, baseline)])
+        # The covariance with the baseline as a linear function of k(x).
+        to_baseline = -posterior.precision @ posterior.gram[:, baseline]
         to_baseline[baseline, np.arange(len(baseline))] += 1.0
         whitened = solve_triangular(factor, to_baseline.T, lower=True, check_finite=False)
         draws = normal[:, :-1]
-        means = of.shape.constant + of.gram[baseline] @ of.weights
+        means = posterior.parameters.constant + posterior.gram[baseline] @ posterior.weights
         self.best = (means + draws @ factor.T).max(axis=1)  # (samples,)
-        self.own = normal[:, -1]
-        self.directions = of.weights[:, None] + whitened.T @ draws.T  # (n, samples)
-        self.left = of.precision + whitened.T @ whitened
+        self.own_draws = normal[:, -1]
+        self.directions = posterior.weights[:, None] + whitened.T @ draws.T  # (n, samples)
+        self.conditional_precision = posterior.precision + whitened.T @ whitened
 
     def __call__(self, points: Array) -> tuple[Array, Array]:
         """Return values (m,) and gradients (m, d) at points (m, d)."""
-        of = self.posterior
-        k = kernel(points, of.points, of.shape.lengthscales)
-        deviation, downhill = _deviation(1.0, k, self.left)
-        gains = of.shape.constant + k @ self.directions + deviation[:, None] * self.own - self.best
-        value, slope = plus(of.scale * gains)
+        posterior, draws = self.posterior, self.own_draws
+        k = kernel(points, posterior.points, posterior.parameters.lengthscales)
+        deviation, deviation_slopes = _deviation(1.0, k, self.conditional_precision)
+        constant = posterior.parameters.constant
+        gains = constant + k @ self.directions + deviation[:, None] * draws - self.best
+        value, slope = plus(posterior.scale * gains)
         means = value.mean(axis=1)
-        slope *= of.scale / (means[:, None] * len(self.own))
-        slopes = slope @ self.directions.T + (slope @ self.own)[:, None] * downhill
-        return np.log(means), _gradients(of, points, slopes * k)
+        slope *= posterior.scale / (means[:, None] * len(draws))
+        slopes = slope @ self.directions.T + (slope @ draws)[:, None] * deviation_slopes
+        return np.log(means), _gradients(posterior, points, slopes * k)
 
 
 def plus(x: Array) -> tuple[Array, Array]:
@@ -159,15 +162,15 @@ def plus(x: Array) -> tuple[Array, Array]:
 
 
 def candidates_for_best(posterior: Posterior, normal: Array) -> Array:
-    """Return the numbers of the points told that may be the best, as BoTorch prunes the others.
+    """Return the indices of the evaluated points that may be the best, as BoTorch prunes others.
 
-    A point stays if it is the best one in at least one of the joint draws; of points told more
-    than once the first stands for all.
+    A point stays if it is the best in at least one of the joint draws; a point evaluated more than
+    once is represented by the first evaluation.
 
     Parameters
     ----------
     posterior
-        What is believed.
+        Of f.
     normal
         Standard normal draws, (samples, n at least).
     """
@@ -179,7 +182,7 @@ def candidates_for_best(posterior: Posterior, normal: Array) -> Array:
 
 
 def _safe_cholesky(matrix: Array) -> Array:
-    """Return the lower Cholesky factor, with as little added to the diagonal as it takes."""
+    """Return the lower Cholesky factor, with the smallest sufficient jitter on the diagonal."""
     for jitter in JITTERS:
         try:
             raised = matrix + jitter * np.eye(len(matrix))
@@ -192,13 +195,14 @@ def _safe_cholesky(matrix: Array) -> Array:
 def _deviation(scale: float, k: Array, quadratic: Array) -> tuple[Array, Array]:
     """Return scale sqrt(1 - k Q k), (m,), and its derivative with respect to k, (m, n)."""
     product = k @ quadratic
-    left = 1.0 - np.einsum("ij,ij->i", product, k)
-    deviation = scale * np.sqrt(np.maximum(left, LEAST_VARIANCE / scale**2))
-    product *= (-(scale**2) * (left > LEAST_VARIANCE / scale**2) / deviation)[:, None]
+    variance = 1.0 - np.einsum("ij,ij->i", product, k)
+    least = MIN_VARIANCE / scale**2
+    deviation = scale * np.sqrt(np.maximum(variance, least))
+    product *= (-(scale**2) * (variance > least) / deviation)[:, None]
     return deviation, product
 
 
-def _gradients(of: Posterior, points: Array, slopes: Array) -> Array:
-    """Return gradients (m, d) of what has the derivatives `slopes` / k with respect to k."""
-    pull = slopes @ of.points - slopes.sum(axis=1)[:, None] * points
-    return np.asarray(pull / of.shape.lengthscales**2)
+def _gradients(posterior: Posterior, points: Array, slopes: Array) -> Array:
+    """Return gradients (m, d) of functions with derivatives `slopes` / k with respect to k."""
+    weighted = slopes @ posterior.points - slopes.sum(axis=1)[:, None] * points
+    return np.asarray(weighted / posterior.parameters.lengthscales**2)

@@ -1,8 +1,8 @@
-"""What the arena must show: each holds, does not hold, or is open, with its figures.
+"""Claims about the results: each holds, does not hold, or is open, with its figures.
 
-A claim is open while it rests on fewer seeds than the arena's standard number. Some contestants may
-have fewer than the others, so what is said of all is said of those with the standard number as
-well: a single seed of one does not leave the rest undecided.
+A claim is open while it rests on fewer seeds than the standard number. Some methods may have fewer
+seeds than others, so a claim about all methods is also made about those with the standard number:
+a rival with a single seed does not leave everything undecided.
 """
 
 from __future__ import annotations
@@ -13,47 +13,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from rivals.analysis import (
-    COVERAGE,
-    Paired,
-    Ranked,
-    Table,
+    CONFIDENCE,
+    MeanRank,
+    PairedComparison,
+    Results,
+    pool_size,
     regret_ratio,
-    whole_pool,
 )
-from rivals.contestants import CONTESTANTS, OURS
+from rivals.methods import METHODS, OURS, method_title
 from rivals.plan import SEEDS
-from rivals.records import title_of
-from tailproof.experiments.words import listed
 
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 MARGIN = 0.15  # by which ours may be worse than the best rival under Gaussian noise
-MOST = 0.5  # share of seeds from which "finds" is said of the trap
+MAJORITY = 0.5  # share of seeds above which a method "finds" a hill of the trap
 HOLDS, FAILS, OPEN = "holds", "does not hold", "open"
-STEADY = f" with {SEEDS} seeds"  # said of a claim that leaves out those who have fewer
+WITH_ALL_SEEDS = f" with {SEEDS} seeds"  # in claims that leave out methods with fewer
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, what the figures point to, and the seeds they rest on.
+    """A statement, whether the figures support it, and the seeds they rest on.
 
-    `seeds` is the smallest number in a cell; none where a cell of the pool is missing.
+    `seeds` is the smallest number on a problem; 0 where a problem of the pool is missing.
     """
 
     text: str
-    points_to_yes: bool
+    supported: bool
     seeds: int
     figures: str
 
     @property
     def outcome(self) -> str:
-        """Say "holds", "does not hold" or, on fewer seeds than the standard number, "open"."""
+        """Return "holds", "does not hold" or, on fewer seeds than the standard number, "open"."""
         if self.seeds < SEEDS:
             return OPEN
-        return HOLDS if self.points_to_yes else FAILS
+        return HOLDS if self.supported else FAILS
 
     @property
     def verdict(self) -> str:
-        """Say the outcome, and of an open one what the figures point to.
+        """Return the outcome, with what the figures point to if it is open.
 
         Examples
         --------
@@ -62,156 +60,167 @@ class Claim:
         """
         if self.outcome != OPEN:
             return self.outcome
-        return f"{OPEN}, points to {'yes' if self.points_to_yes else 'no'}"
+        return f"{OPEN}, points to {'yes' if self.supported else 'no'}"
 
 
-def claims(table: Table) -> list[Claim]:
-    """Return every claim the runs can speak of: without ours and a rival, none."""
-    rivals = [who for who in table.contestants if who != OURS]
-    if OURS not in table.contestants or not rivals:
+def claims(results: Results) -> list[Claim]:
+    """Return every claim the runs allow; none without ours and a rival."""
+    if OURS not in results.methods or not results.rivals:
         return []
     return [
-        *_ranks(table),
-        *_paired(table, rivals),
-        *_gaussian(table),
-        *_trap(table),
+        *_rank_claims(results),
+        *_paired_claims(results),
+        *_gaussian_claims(results),
+        *_trap_claims(results),
     ]
 
 
-def steady(table: Table, pool: str) -> tuple[str, ...]:
-    """Return those with the standard number of seeds in all of a pool; none if that is everybody.
+def methods_with_all_seeds(results: Results, pool: str) -> tuple[str, ...]:
+    """Return the methods with the standard number of seeds on all problems of a pool.
 
-    Ranked among themselves they need company, so a single one is none as well.
+    None if these are all methods, or a single one, which has no one to be ranked against.
     """
-    kept = table.with_seeds(pool, SEEDS)
-    return kept if 1 < len(kept) < len(table.contestants) else ()
+    methods = results.methods_with_seeds(pool, SEEDS)
+    return methods if 1 < len(methods) < len(results.methods) else ()
 
 
-def _fields(table: Table, pool: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the contestants a claim speaks of and what it says of them: the steady ones, all."""
-    kept = steady(table, pool)
-    return [*([(STEADY, kept)] if OURS in kept else []), ("", table.contestants)]
+def _groups_of_methods(results: Results, pool: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the methods a claim is made about and their description: with all seeds, and all."""
+    complete = methods_with_all_seeds(results, pool)
+    return [*([(WITH_ALL_SEEDS, complete)] if OURS in complete else []), ("", results.methods)]
 
 
-def _rests_on(pool: str, one: Ranked | Paired) -> int:
-    """Return the seeds a claim about a whole pool rests on: none where cells are missing."""
-    return one.seeds if one.cells == whole_pool(pool) else 0
+def _seeds_of_whole_pool(pool: str, found: MeanRank | PairedComparison) -> int:
+    """Return the seeds a claim about a whole pool rests on: 0 where problems are missing."""
+    return found.seeds if found.problems == pool_size(pool) else 0
 
 
-def _cells(pool: str, one: Ranked | Paired) -> str:
-    return f"{one.cells} of {whole_pool(pool)} cells with {one.seeds} or more shared seeds"
+def _coverage(pool: str, found: MeanRank | PairedComparison) -> str:
+    return f"{found.problems} of {pool_size(pool)} problems with {found.seeds} or more shared seeds"
 
 
-def _ranks(table: Table) -> list[Claim]:
-    result = []
+def _rank_claims(results: Results) -> list[Claim]:
+    found = []
     for pool in ("heavy", "heavy without t(3)", "heavy without the trap"):
-        for which, contestants in _fields(table, pool):
-            ranked = table.mean_ranks(pool, contestants)
-            if not ranked:
+        for description, methods in _groups_of_methods(results, pool):
+            ranks = results.mean_ranks(pool, methods)  # the best comes first
+            if not ranks:
                 continue
-            ours = next(one for one in ranked if one.contestant == OURS)
-            nearest = next(one for one in ranked if one.contestant != OURS)  # the best comes first
-            result.append(
+            ours = next(rank for rank in ranks if rank.method == OURS)
+            rival = next(rank for rank in ranks if rank.method != OURS)
+            found.append(
                 Claim(
-                    f"best mean rank of all{which} in simple regret, {pool}",
-                    ours.mean_rank < nearest.mean_rank,
-                    _rests_on(pool, ours),
-                    f"{ours.mean_rank:.2f}; best rival {title_of(nearest.contestant)} "
-                    f"{nearest.mean_rank:.2f}; {_cells(pool, ours)}, "
-                    f"{len(ranked)} contestants",
+                    f"best mean rank of all{description} in simple regret, {pool}",
+                    ours.mean_rank < rival.mean_rank,
+                    _seeds_of_whole_pool(pool, ours),
+                    f"{ours.mean_rank:.2f}; best rival {method_title(rival.method)} "
+                    f"{rival.mean_rank:.2f}; {_coverage(pool, ours)}, {len(ranks)} methods",
                 )
             )
-    return result
+    return found
 
 
-def _paired(table: Table, rivals: Sequence[str]) -> list[Claim]:
-    result = []
-    for rival in rivals:
-        found = table.paired("heavy", rival)
-        if found is None:
-            continue
-        significant = found.t is not None and found.t < LEVEL
-        shown = "too few pairs for a test" if found.t is None else f"t test p = {found.t:.2g}"
-        if found.wilcoxon is not None:
-            shown += f", Wilcoxon p = {found.wilcoxon:.2g}"
-        result.append(
-            Claim(
-                f"lower mean simple regret than {title_of(rival)}, heavy (one-sided, p < {LEVEL})",
-                found.difference > 0.0 and significant,
-                _rests_on("heavy", found),
-                f"{found.ours:.4f} against {found.theirs:.4f}; {shown} over "
-                f"{found.groups} problems and seeds; {found.pairs} pairs in "
-                f"{_cells('heavy', found)}, {found.wins} better, {found.losses} worse",
-            )
-        )
-    return result
+def _paired_claims(results: Results) -> list[Claim]:
+    compared = [results.paired("heavy", rival) for rival in results.rivals]
+    return [_paired_claim(found) for found in compared if found is not None]
 
 
-def _gaussian(table: Table) -> list[Claim]:
-    fields = _fields(table, "gaussian")
-    found = [_within(table, which, contestants) for which, contestants in fields]
-    return [one for one in found if one is not None]
+def _paired_claim(found: PairedComparison) -> Claim:
+    p_values = "too few pairs for a test" if found.t is None else f"t test p = {found.t:.2g}"
+    if found.wilcoxon is not None:
+        p_values += f", Wilcoxon p = {found.wilcoxon:.2g}"
+    return Claim(
+        f"lower mean simple regret than {method_title(found.rival)}, heavy "
+        f"(one-sided, p < {SIGNIFICANCE})",
+        found.difference > 0.0 and found.t is not None and found.t < SIGNIFICANCE,
+        _seeds_of_whole_pool("heavy", found),
+        f"{found.ours:.4f} against {found.theirs:.4f}; {p_values} over "
+        f"{found.groups} objectives and seeds; {found.pairs} pairs on "
+        f"{_coverage('heavy', found)}, {found.wins} better, {found.losses} worse",
+    )
 
 
-def _within(table: Table, which: str, contestants: Collection[str]) -> Claim | None:
-    """Return whether ours is within the margin of every rival among the contestants."""
+def _gaussian_claims(results: Results) -> list[Claim]:
+    groups = _groups_of_methods(results, "gaussian")
+    found = [_within_margin(results, description, methods) for description, methods in groups]
+    return [claim for claim in found if claim is not None]
+
+
+def _within_margin(results: Results, description: str, methods: Collection[str]) -> Claim | None:
+    """Return the claim that ours is within the margin of every rival among the methods."""
     pool = "gaussian"
-    rivals = [who for who in contestants if who != OURS]
-    found = [one for rival in rivals if (one := table.paired(pool, rival)) is not None]
-    if not found:
+    rivals = [method for method in methods if method != OURS]
+    compared = [found for rival in rivals if (found := results.paired(pool, rival)) is not None]
+    if not compared:
         return None
-    # On the pairs each shares with ours: the ratio is what a rival with fewer seeds can be held to.
-    ratios = regret_ratio(*np.array([(one.ours, one.theirs) for one in found]).T)
+    # Each rival on the pairs it shares with ours, so that one with fewer seeds can be compared.
+    ratios = regret_ratio(*np.array([(found.ours, found.theirs) for found in compared]).T)
     worst = int(np.argmax(ratios))
-    one = found[worst]
-    interval = table.ratio_interval(pool, one.rival)
-    around = (
-        "too few problems and seeds for an interval"
+    rival = compared[worst]
+    interval = results.ratio_interval(pool, rival.rival)
+    uncertainty = (
+        "too few objectives and seeds for an interval"
         if interval is None
-        else f"{COVERAGE:.0%} bootstrap interval {interval[0]:.3f} to {interval[1]:.3f} over "
-        f"{one.groups} problems and seeds"
+        else f"{CONFIDENCE:.0%} bootstrap interval {interval[0]:.3f} to {interval[1]:.3f} over "
+        f"{rival.groups} objectives and seeds"
     )
     # With another seed any of the rivals could turn out to be the best one.
-    fewest = min(_rests_on(pool, other) for other in found)
-    seeds = fewest if len(found) == len(rivals) else 0
+    fewest = min(_seeds_of_whole_pool(pool, found) for found in compared)
+    seeds = fewest if len(compared) == len(rivals) else 0
     return Claim(
-        f"within {MARGIN:.0%} of the best rival{which} in mean simple regret, Gaussian",
+        f"within {MARGIN:.0%} of the best rival{description} in mean simple regret, Gaussian",
         bool(ratios[worst] <= 1.0 + MARGIN),
         seeds,
-        f"{one.ours:.4f} against {title_of(one.rival)} {one.theirs:.4f}, ratio "
-        f"{ratios[worst]:.3f}, which decides ({around}); {one.pairs} pairs in {_cells(pool, one)}; "
-        f"{len(found)} of {len(rivals)} rivals, the fewest seeds shared in a cell: {seeds}",
+        f"{rival.ours:.4f} against {method_title(rival.rival)} {rival.theirs:.4f}, ratio "
+        f"{ratios[worst]:.3f}, which decides ({uncertainty}); {rival.pairs} pairs on "
+        f"{_coverage(pool, rival)}; {len(compared)} of {len(rivals)} rivals, the fewest seeds "
+        f"shared on a problem: {seeds}",
     )
 
 
-def _trap(table: Table) -> list[Claim]:
-    places = table.places()
-    if OURS not in places:
+def _trap_claims(results: Results) -> list[Claim]:
+    shares = results.trap_shares()
+    if OURS not in shares:
         return []
-    ours = places[OURS]
-    result = [
+    ours = shares[OURS]
+    found = [
         Claim(
             "the trap: finds the best mean in most seeds",
-            ours["mean"] > MOST,
+            ours["mean"] > MAJORITY,
             int(ours["seeds"]),
             f"{ours['mean']:.0%} of {ours['seeds']:.0f} seeds",
         )
     ]
-    robust = {who: one for who, one in places.items() if CONTESTANTS[who].robust}
-    kept = {who: one for who, one in robust.items() if one["seeds"] >= SEEDS}
-    for which, field in ((STEADY, kept if len(kept) < len(robust) else {}), ("", robust)):
-        if not field:
+    robust = {method: share for method, share in shares.items() if METHODS[method].robust}
+    complete = {method: share for method, share in robust.items() if share["seeds"] >= SEEDS}
+    for description, chosen in (
+        (WITH_ALL_SEEDS, complete if len(complete) < len(robust) else {}),
+        ("", robust),
+    ):
+        if not chosen:
             continue
-        shares = [
-            f"{title_of(who)} {one['median']:.0%} of {one['seeds']:.0f} seeds"
-            for who, one in field.items()
+        figures = [
+            f"{method_title(method)} {share['median']:.0%} of {share['seeds']:.0f} seeds"
+            for method, share in chosen.items()
         ]
-        result.append(
+        found.append(
             Claim(
-                f"the trap: the likelihood-robust rivals{which} find the best median in most seeds",
-                all(one["median"] > MOST for one in field.values()),
-                int(min(one["seeds"] for one in field.values())),
-                listed(shares),
+                f"the trap: the likelihood-robust rivals{description} find the best median in most "
+                "seeds",
+                all(share["median"] > MAJORITY for share in chosen.values()),
+                int(min(share["seeds"] for share in chosen.values())),
+                join_words(figures),
             )
         )
-    return result
+    return found
+
+
+def join_words(items: Sequence[str]) -> str:
+    """Join items with commas and a final "and".
+
+    Examples
+    --------
+    >>> join_words(["a", "b", "c"]), join_words(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))

@@ -1,7 +1,7 @@
-"""Where a problem lives: a box of floats and integers, or finitely many arms.
+"""Domains of objectives: a box of floats and integers, or a finite set of arms.
 
-A point is a row of raw coordinates, (d,); parameters are the same by name, as contestants see
-them. Both kinds of domain answer the same questions, so that a contestant needs no third kind.
+A point is a row of raw coordinates, (d,); parameters are the same by name, which is what methods
+see. Both kinds of domain have the same interface.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Box:
-    """All points between the ends of some axes.
+    """The product of some axes.
 
     Examples
     --------
@@ -55,17 +55,17 @@ class Box:
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """Which coordinates are whole numbers."""
+        """Indices of the integer coordinates."""
         return tuple(i for i, axis in enumerate(self.axes) if axis.integer)
 
     @property
     def bounds(self) -> Array:
-        """The ends of the axes, (2, d): lowest and highest values."""
+        """Lower and upper bounds of the coordinates, (2, d)."""
         return np.array([[axis.low for axis in self.axes], [axis.high for axis in self.axes]])
 
     @cached_property
     def space(self) -> tp.Space:
-        """The same as a search space of tailproof."""
+        """The domain as a search space of tailproof."""
         return tp.Space(
             {
                 axis.name: tp.Int(int(axis.low), int(axis.high))
@@ -80,7 +80,7 @@ class Box:
         return np.array([params[axis.name] for axis in self.axes], dtype=np.float64)
 
     def params(self, point: ArrayLike) -> Params:
-        """Return the nearest point of the box as parameters; integers are Python's own."""
+        """Return the nearest point of the box as parameters; integers are of type int."""
         low, high = self.bounds
         clipped = np.clip(np.asarray(point, dtype=np.float64), low, high)
         return {
@@ -112,7 +112,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """Finitely many points of the unit cube, (n, d); every other point stands for the nearest."""
+    """A finite set of points of the unit cube, (n, d); any point is mapped to the nearest arm."""
 
     points: Array
 
@@ -128,17 +128,17 @@ class Arms:
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """No coordinate of an arm is a whole number by itself."""
+        """Arms have no integer coordinates."""
         return ()
 
     @property
     def bounds(self) -> Array:
-        """The ends of the unit cube, (2, d)."""
+        """Lower and upper bounds of the unit cube, (2, d)."""
         return np.array([np.zeros(self.dimension), np.ones(self.dimension)])
 
     @cached_property
     def space(self) -> tp.Configurations:
-        """The same as a search space of tailproof."""
+        """The domain as a search space of tailproof."""
         return tp.Configurations([self.params(point) for point in self.points])
 
     def point(self, params: Mapping[str, float | int]) -> Array:
@@ -146,7 +146,7 @@ class Arms:
         return np.array([params[name] for name in self.names], dtype=np.float64)
 
     def index(self, point: ArrayLike) -> int:
-        """Return the number of the nearest arm."""
+        """Return the index of the nearest arm."""
         gaps = self.points - np.asarray(point, dtype=np.float64)
         return int(np.argmin(np.einsum("ij,ij->i", gaps, gaps)))
 

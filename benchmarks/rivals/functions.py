@@ -1,8 +1,8 @@
-"""Test functions of the arena, to be maximized: the standard ones with their sign turned.
+"""Standard test functions with their sign turned, to be maximized.
 
 Each takes points (n, d) in its usual coordinates and returns (n,). `Landscape` adds what is known
-of it: its box, its maximum, its minimum, and the value that 5 % of the box lie below, from which
-the arena takes its unit (`unit`). tests/experiments/test_arena_problems.py derives the constants.
+of it: its box, its maximum, a lower bound, and its 5 % quantile over the box, from which the
+comparison takes its unit (`unit`). tests/benchmarks/rivals/test_problems.py checks the constants.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rivals.domains import Axis, Box
 
 Array = NDArray[np.float64]
-TYPICAL_SHARE = 0.05
 
 
 def branin(x: Array) -> Array:
@@ -36,7 +35,7 @@ _HARTMANN_CURVATURES = np.array(
         [17.0, 8.0, 0.05, 10.0, 0.1, 14.0],
     ]
 )
-_HARTMANN_CENTRES = 1e-4 * np.array(
+_HARTMANN_CENTERS = 1e-4 * np.array(
     [
         [1312.0, 1696.0, 5569.0, 124.0, 8283.0, 5886.0],
         [2329.0, 4135.0, 8307.0, 3736.0, 1004.0, 9991.0],
@@ -48,7 +47,7 @@ _HARTMANN_CENTRES = 1e-4 * np.array(
 
 def hartmann6(x: Array) -> Array:
     """Four hills on [0, 1]^6."""
-    gaps = (x[:, None, :] - _HARTMANN_CENTRES) ** 2
+    gaps = (x[:, None, :] - _HARTMANN_CENTERS) ** 2
     hills: Array = np.exp(-np.einsum("nij,ij->ni", gaps, _HARTMANN_CURVATURES)) @ _HARTMANN_WEIGHTS
     return hills
 
@@ -95,7 +94,7 @@ class Landscape:
     lowest
         A value it never falls below in the box.
     typical
-        The value that 5 % of the box lie below, to three digits.
+        The 5 % quantile of its values over the box, to three digits.
     """
 
     function: Callable[[Array], Array]
@@ -110,11 +109,11 @@ class Landscape:
         return float(self.function(np.array([self.best_at]))[0])
 
     def unit(self, points: Array) -> Array:
-        """Return the function scaled: 1 at the maximum, 0 at its typical low value."""
+        """Return the scaled function: 1 at the maximum, 0 at its 5 % quantile."""
         return self.scaled(self.function(points))
 
     def scaled(self, values: Array) -> Array:
-        """Map values of the function to the arena's unit."""
+        """Map values of the function linearly: its maximum to 1, its 5 % quantile to 0."""
         return (values - self.typical) / (self.best - self.typical)
 
 
@@ -130,8 +129,8 @@ def _mixed(low: float, high: float) -> Box:
     )
 
 
-# The six-hump camel, Levy's and Rosenbrock's function are for choosing our constants on; the
-# others are for measuring and were never used for that.
+# The six-hump camel, Levy's and Rosenbrock's functions belong to the family "tune": our constants
+# were chosen on them. The others are for measuring and were never used for that.
 BRANIN = Landscape(
     branin, Box(_floats((-5.0, 10.0), (0.0, 15.0))), (math.pi, 2.275), -308.13, -162.0
 )

@@ -1,4 +1,4 @@
-"""Laws of payoffs in the arena. f has range 1, and the noise is of that size.
+"""Noise laws of the comparison. Objectives have range 1, and the noise is of the same size.
 
 | name         | payoff at mean f                                             | moments |
 | ------------ | ------------------------------------------------------------ | ------- |
@@ -10,7 +10,7 @@
 | lognormal    | f exp(1.2 Z - 0.72), f shifted to be at least 0.5            | all     |
 | contaminated | f + 0.3 Z, with probability 5 % f + 15 Z                     | all     |
 
-Every law has mean f exactly; the trap's law stands with the trap (`trap`).
+Every law has mean f exactly; the law of the trap is in `trap`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gamma
 
 from tailproof.environments import (
-    CentredPareto,
+    CenteredPareto,
     Gaussian,
     MultiplicativeLogNormal,
     PayoffLaw,
@@ -39,11 +39,11 @@ from tailproof.environments._laws import (
     shifts,
 )
 
-LEAST_MEAN = 0.5  # of payoffs whose noise is a factor
+LEAST_MEAN = 0.5  # of payoffs with multiplicative noise
 
 
 class Law(Protocol):
-    """What a cell asks of a law: one payoff at a time, and moments for the theory's policies."""
+    """Interface of a noise law: draws payoffs, and bounds moments for the theory's policies."""
 
     @property
     def name(self) -> str:
@@ -52,7 +52,7 @@ class Law(Protocol):
 
     @property
     def title(self) -> str:
-        """The law in words."""
+        """The law's name in tables."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class Law(Protocol):
         ...
 
     def shift(self, lowest: float) -> float:
-        """Return what is added to a function that nowhere falls below `lowest`."""
+        """Return what is added to an objective that nowhere falls below `lowest`."""
         ...
 
     def payoff(self, point: Array, mean: float, rng: np.random.Generator) -> float:
@@ -118,13 +118,14 @@ class ContaminatedNormal:
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
         f, rng = mean_values(f_values), generator(rng)
-        wild = rng.random(f.size) < self.share
-        return f + self.scale * np.where(wild, self.factor, 1.0) * rng.standard_normal(f.size)
+        outlier = rng.random(f.size) < self.share
+        return f + self.scale * np.where(outlier, self.factor, 1.0) * rng.standard_normal(f.size)
 
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Return E|y|^(1+alpha), exact: the mixture of two Gaussian moments."""
-        wild = Gaussian(self.scale * self.factor).moment_bound(alpha, f)
-        return (1.0 - self.share) * Gaussian(self.scale).moment_bound(alpha, f) + self.share * wild
+        outliers = Gaussian(self.scale * self.factor).moment_bound(alpha, f)
+        usual = Gaussian(self.scale).moment_bound(alpha, f)
+        return (1.0 - self.share) * usual + self.share * outliers
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class MeanLaw:
     positive: bool = False
 
     def shift(self, lowest: float) -> float:
-        """Return what makes the function at least 0.5 if the law needs that, else nothing."""
+        """Return what makes the objective at least 0.5 if the law needs positive means, else 0."""
         return LEAST_MEAN - lowest if self.positive else 0.0
 
     def payoff(self, point: Array, mean: float, rng: np.random.Generator) -> float:
@@ -160,7 +161,7 @@ LAWS: dict[str, MeanLaw] = {
         MeanLaw("t3", "Student-t 3", StudentT(3.0, 0.5), 1.0),
         MeanLaw("t1.5", "Student-t 1.5", StudentT(1.5, 0.5), _NEAR),
         MeanLaw("pareto", "symmetric Pareto 1.5", SymmetricLomax(1.5), _NEAR),
-        MeanLaw("pareto-right", "one-sided Pareto 1.5", CentredPareto(1.5), _NEAR),
+        MeanLaw("pareto-right", "one-sided Pareto 1.5", CenteredPareto(1.5), _NEAR),
         MeanLaw("lognormal", "log-normal factor", MultiplicativeLogNormal(1.2), 1.0, positive=True),
         MeanLaw("contaminated", "5 % at 50 sigma", ContaminatedNormal(0.3, 0.05, 50.0), 1.0),
     )

@@ -1,17 +1,17 @@
-"""The peers' modules, loaded where a match needs them."""
+"""Modules of the rivals, imported where a run needs them."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-INSTALL = "pip install optuna greenlet botorch torch==2.13.0"
+INSTALL = "pip install -r benchmarks/requirements.txt"
 
 
 def load(module: str) -> Any:
-    """Return a peer's module, or say how to get it."""
+    """Return a rival's module, or raise an ImportError that says how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         root = module.split(".")[0]
-        raise ImportError(f"The arena's peers need {root}: {INSTALL}.") from error
+        raise ImportError(f"the rivals need {root}: {INSTALL}") from error

@@ -1,9 +1,9 @@
-"""The arena's problems, and cells: a problem under a law of payoffs.
+"""Problems of the comparison: an objective to be maximized under a noise law.
 
-Every problem is a function f to be maximized whose unit is its own range: 1 at the maximum, 0 at a
-low value (the lowest for random functions, the 5 % quantile for the standard ones); the trap keeps
-the units of its payoffs, with a best mean of about 1.2. There are two
-families: "measure" for the tables, "tune" for choosing constants, with other functions throughout.
+An objective is scaled by its own range: 1 at the maximum, 0 at a low value (the minimum of random
+functions, the 5 % quantile of the standard test functions). The trap keeps the units of its
+payoffs, with a best mean of about 1.2. There are two families with different functions throughout:
+"measure" for the published tables, "tune" for choosing constants.
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ RKHS_KERNEL = SquaredExponential(0.2)
 ARMS_KERNEL = Matern(2.5, 0.3)
 NUMBER_OF_ARMS, ARMS_DIMENSION = 200, 3
 
+ProblemName = tuple[str, str]  # objective and law
+
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """One function to be maximized.
+class Objective:
+    """A function to be maximized.
 
     Attributes
     ----------
     name, domain
-        What it is called, and where it lives.
+        Its name on the command line, and its domain.
     function
         f at points (n, d) in the domain's coordinates, (n,).
     best, lowest
-        The largest value of f, and one it never falls below.
+        The maximum of f, and a lower bound of f.
     kernel
-        What the theory's policies are told, on the unit cube: the kernel of a random function,
-        else a Matern kernel whose lengthscale grows as the cube's diagonal does.
+        The kernel that the policies of the theory are told, on the unit cube: the kernel of a
+        random function, else a Matern kernel whose lengthscale grows with the cube's diagonal.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Problem:
         """Return f at points (n, d), (n,)."""
         return self.function(points)
 
-    def mean(self, params: Mapping[str, float | int]) -> float:
+    def value(self, params: Mapping[str, float | int]) -> float:
         """Return f at parameters."""
         return float(self.function(self.domain.point(params)[None, :])[0])
 
@@ -68,48 +70,49 @@ def _matern(dimension: int) -> Kernel:
     return Matern(2.5, 0.25 * float(np.sqrt(dimension)))
 
 
-def _rkhs(family: str, seed: int) -> Problem:
-    """f = sum of 100 kernels on [0, 1], other in every seed; the maximum to rounding."""
+def _rkhs(family: str, seed: int) -> Objective:
+    """f = sum of 100 kernels on [0, 1], another function in every seed."""
     grid = np.linspace(0.0, 1.0, GRID)[:, None]
     rng = seeds.generator("function", family, "rkhs", seed)
     f = sample_rkhs_function(RKHS_KERNEL, grid, rng, support="cube", normalize="unit_range")
-    best = -_polished(lambda x: -f(x), grid)
-    lowest = _polished(f, grid)
-    return Problem("rkhs", Box((Axis("x", 0.0, 1.0),)), f, best, lowest, RKHS_KERNEL)
+    best = -_polished_minimum(lambda x: -f(x), grid)
+    lowest = _polished_minimum(f, grid)
+    return Objective("rkhs", Box((Axis("x", 0.0, 1.0),)), f, best, lowest, RKHS_KERNEL)
 
 
-def _polished(f: Callable[[Array], Array], points: Array) -> float:
+def _polished_minimum(f: Callable[[Array], Array], points: Array) -> float:
     """Return the minimum of f near the lowest of `points` (n, d), within [0, 1]^d."""
     values = f(points)
     start = points[int(np.argmin(values))]
 
-    def at(x: Array) -> float:
+    def value(x: Array) -> float:
         return float(f(x[None, :])[0])
 
-    found = minimize(at, start, bounds=[(0.0, 1.0)] * len(start), tol=1e-12)
+    found = minimize(value, start, bounds=[(0.0, 1.0)] * len(start), tol=1e-12)
     return min(float(values.min()), float(found.fun))
 
 
-def _arms(family: str, seed: int) -> Problem:
-    """200 arms in [0, 1]^3 and a function on them, both other in every seed."""
+def _arms(family: str, seed: int) -> Objective:
+    """200 arms in [0, 1]^3 and a function on them, both different in every seed."""
     rng = seeds.generator("function", family, "arms", seed)
     points = rng.random((NUMBER_OF_ARMS, ARMS_DIMENSION))
     f = sample_rkhs_function(ARMS_KERNEL, points, rng, support="cube", normalize="unit_range")
     values = f(points)
-    return Problem("arms", Arms(points), f, float(values.max()), float(values.min()), ARMS_KERNEL)
+    return Objective("arms", Arms(points), f, float(values.max()), float(values.min()), ARMS_KERNEL)
 
 
-def _landscape(name: str, family: str) -> Problem:
-    of = LANDSCAPES[name][FAMILIES.index(family)]
-    lowest = float(of.scaled(np.array([of.lowest]))[0])
-    return Problem(name, of.box, of.unit, 1.0, lowest, _matern(of.box.dimension))
+def _landscape(name: str, family: str) -> Objective:
+    landscape = LANDSCAPES[name][FAMILIES.index(family)]
+    lowest = float(landscape.scaled(np.array([landscape.lowest]))[0])
+    kernel = _matern(landscape.box.dimension)
+    return Objective(name, landscape.box, landscape.unit, 1.0, lowest, kernel)
 
 
-def _trap(family: str) -> Problem:
+def _trap(family: str) -> Objective:
     trap = TRAPS[family]
-    best = -_polished(lambda x: -trap.mean(x), np.array([trap.risky_at]))
+    best = -_polished_minimum(lambda x: -trap.mean(x), np.array([trap.risky_at]))
     box = Box((Axis("x0", 0.0, 1.0), Axis("x1", 0.0, 1.0)))
-    return Problem(TRAP, box, trap.mean, best, 0.0, _matern(2))
+    return Objective(TRAP, box, trap.mean, best, 0.0, _matern(2))
 
 
 LANDSCAPES = {
@@ -125,16 +128,16 @@ TITLES = {
     "arms": "200 arms",
     TRAP: "trap",
 }
-PROBLEMS = tuple(TITLES)
+OBJECTIVES = tuple(TITLES)
 
 
-def problem(name: str, family: str = "measure", seed: int = 0) -> Problem:
-    """Return a problem.
+def objective(name: str, family: str = "measure", seed: int = 0) -> Objective:
+    """Return an objective.
 
     Parameters
     ----------
     name
-        One of `PROBLEMS`.
+        One of `OBJECTIVES`.
     family
         "measure" or "tune".
     seed
@@ -142,11 +145,11 @@ def problem(name: str, family: str = "measure", seed: int = 0) -> Problem:
 
     Examples
     --------
-    >>> one = problem("branin")
-    >>> round(one.best - one.mean({"x0": 3.14159265, "x1": 2.275}), 6)
+    >>> branin = objective("branin")
+    >>> round(branin.best - branin.value({"x0": 3.14159265, "x1": 2.275}), 6)
     0.0
     """
-    checks.choice("name", name, PROBLEMS)
+    checks.choice("name", name, OBJECTIVES)
     checks.choice("family", family, FAMILIES)
     checks.integer("seed", seed, low=0)
     if name == "rkhs":
@@ -157,74 +160,84 @@ def problem(name: str, family: str = "measure", seed: int = 0) -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
-    """A problem under a law: what a contestant plays against, but for the law's knowledge."""
+class Problem:
+    """An objective under a noise law."""
 
-    problem: Problem
+    objective: Objective
     law: Law
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the objective."""
+        return self.objective.domain
 
     @cached_property
     def shift(self) -> float:
-        """What the law adds to f, so that its means are positive where they must be."""
-        return self.law.shift(self.problem.lowest)
+        """The constant added to f, so that means are positive where the law needs that."""
+        return self.law.shift(self.objective.lowest)
 
     def means(self, points: Array) -> Array:
         """Return the mean payoff at points (n, d), (n,)."""
-        return self.problem.values(points) + self.shift
+        return self.objective.values(points) + self.shift
 
     def regret(self, params: Mapping[str, float | int]) -> float:
-        """Return best mean minus the mean of `params`; rounding never makes it negative."""
-        return max(self.problem.best - self.problem.mean(params), 0.0)
+        """Return the best mean minus the mean of `params`; rounding never makes it negative."""
+        return max(self.objective.best - self.objective.value(params), 0.0)
 
     @property
-    def worst(self) -> float:
-        """The largest regret there can be: what a contestant that fails gets."""
-        return self.problem.best - self.problem.lowest
+    def largest_regret(self) -> float:
+        """An upper bound of the regret: what a method that fails is charged."""
+        return self.objective.best - self.objective.lowest
 
     def payoff(self, params: Params, rng: np.random.Generator) -> float:
         """Draw one payoff."""
-        point = self.problem.domain.point(params)
+        point = self.domain.point(params)
         return self.law.payoff(point, float(self.means(point[None, :])[0]), rng)
 
-    def place(self, params: Params) -> str | None:
-        """Tell which hill of the trap `params` lie on: "mean", "median" or "neither".
+    def hill(self, params: Params) -> str | None:
+        """Return the hill of the trap on which `params` lie; None for other problems.
 
-        "mean": the mean payoff is nearer to the best there is than to that of the best median.
-        "median": the median payoff is nearer to the best there is than to that of the best mean.
+        "mean": the mean payoff is nearer to the best mean than to the mean at the best median.
+        "median": the median payoff is nearer to the best median than to the median at the best
+        mean. "neither" else.
         """
         if not isinstance(self.law, Trap):
             return None
-        trap, point = self.law, self.problem.domain.point(params)[None, :]
+        trap, point = self.law, self.domain.point(params)[None, :]
         tops = np.array([trap.risky_at, trap.steady_at])
         if trap.mean(point)[0] >= trap.mean(tops).mean():
             return "mean"
         return "median" if trap.median(point)[0] >= trap.median(tops).mean() else "neither"
 
 
-def cell(name: str, law: str, family: str = "measure", seed: int = 0) -> Cell:
-    """Return a cell; the trap has a law of its own, and no other problem has it.
+def problem(name: str, law: str, family: str = "measure", seed: int = 0) -> Problem:
+    """Return an objective under a law; the trap has its own law, which no other objective has.
 
     Examples
     --------
-    >>> round(cell("arms", "t1.5", seed=3).problem.best, 9)
+    >>> round(problem("arms", "t1.5", seed=3).objective.best, 9)
     1.0
     """
     if (law == TRAP) != (name == TRAP):
-        raise ValueError(f"`law` must be the trap's own for the trap alone, but got {law!r}.")
-    one = problem(name, family, seed)
+        raise ValueError(f"`law` must be {TRAP!r} for the trap and only there, but got {law!r}.")
+    function = objective(name, family, seed)
     if law == TRAP:
-        return Cell(one, TRAPS[family])
+        return Problem(function, TRAPS[family])
     checks.choice("law", law, tuple(LAWS))
-    return Cell(one, LAWS[law])
+    return Problem(function, LAWS[law])
 
 
-def cell_names(problems: tuple[str, ...], laws: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return the cells (problem, law) of some problems and laws: a grid, and the trap apart.
+def problem_names(
+    objectives: tuple[str, ...] = OBJECTIVES, laws: tuple[str, ...] = tuple(LAWS)
+) -> tuple[ProblemName, ...]:
+    """Return every objective under every law, and the trap under its own.
 
     Examples
     --------
-    >>> cell_names(("branin", "trap"), ("t3", "pareto"))
+    >>> problem_names(("branin", "trap"), ("t3", "pareto"))
     (('branin', 't3'), ('branin', 'pareto'), ('trap', 'trap'))
+    >>> len(problem_names())
+    36
     """
-    grid = [(name, law) for name in problems if name != TRAP for law in laws]
-    return (*grid, *([(TRAP, TRAP)] if TRAP in problems else []))
+    grid = [(name, law) for name in objectives if name != TRAP for law in laws]
+    return (*grid, *([(TRAP, TRAP)] if TRAP in objectives else []))

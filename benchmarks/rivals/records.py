@@ -1,4 +1,10 @@
-"""What a directory holds: matches that are finished, by the code as it is now."""
+"""Finished runs on disk: one JSON file for each, by problem, method, version and seed.
+
+    OUT/runs/branin.t1.5/optuna-tpe/5.0.0/0003.json
+
+All runs of a folder belong to the same family of objectives and have the same number of
+evaluations, which OUT/settings.json states.
+"""
 
 from __future__ import annotations
 
@@ -9,133 +15,175 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rivals.contestants import CONTESTANTS
-from rivals.laws import LAWS
-from rivals.match import Match
-from rivals.plan import Plan, code
-from rivals.problems import PROBLEMS, cell_names
-from tailproof.experiments import store
+from rivals.methods import METHODS, method_title
+from rivals.plan import Plan
+from rivals.problems import ProblemName, problem_names
+from rivals.run import RunSpec
+from rivals.versions import environment, version_of
+from tailproof._util import files
+
+SETTINGS, RUNS = "settings.json", "runs"
 
 
 @dataclass(frozen=True)
-class Run:
-    """One finished match, or one of the other recommendations that could have been given in it.
+class RunResult:
+    """A finished run, or another recommendation that could have been given in it.
 
-    `simple` and `cumulative` are regrets at the marks; `contestant` is the key, followed by the
-    recommendation's name where it is another one.
+    Regrets are at the checkpoints. `method` is the key of the method, followed by ": " and the
+    name of the recommendation where it is not the method's own.
     """
 
-    problem: str
+    objective: str
     law: str
-    contestant: str
+    method: str
+    version: str
     seed: int
-    simple: tuple[float, ...]
-    cumulative: tuple[float, ...]
+    simple_regret: tuple[float, ...]
+    cumulative_regret: tuple[float, ...]
     error: str | None = None
-    place: str | None = None
+    hill: str | None = None
     seconds: float = 0.0
-    rounds: int = 0
+    evaluations: int = 0
     failed_fits: int = 0
-    made_with: str = ""
+    environment: str = ""
 
     @property
-    def cell(self) -> tuple[str, str]:
-        """Problem and law."""
-        return self.problem, self.law
+    def problem(self) -> ProblemName:
+        """Objective and law."""
+        return self.objective, self.law
 
 
-def key_of(contestant: str) -> str:
-    """Return the contestant whose run it is, without the name of another recommendation."""
-    return contestant.split(": ")[0]
+def claim_folder(out: Path, plan: Plan) -> None:
+    """Make a folder for the runs of a plan, or check that it is one.
 
-
-def title_of(contestant: str) -> str:
-    """Return a contestant's title for tables.
-
-    Examples
-    --------
-    >>> title_of("optuna-gp: posterior mean"), title_of("random")
-    ('Optuna GPSampler: posterior mean', 'random search')
+    Raises
+    ------
+    ValueError
+        If its runs have another number of evaluations or are of another family.
     """
-    key = key_of(contestant)
-    return CONTESTANTS[key].title + contestant[len(key) :]
+    settings = {"family": plan.family, "evaluations": plan.evaluations}
+    path = out / SETTINGS
+    if not path.exists():
+        files.write_json(path, settings)
+        return
+    found = json.loads(path.read_text(encoding="utf-8"))
+    for name, wanted in settings.items():
+        if found.get(name) != wanted:
+            raise ValueError(
+                f"{out} holds runs with {name} {found.get(name)}, not {wanted}: give another --out."
+            )
 
 
-def read(out: Path, match: Match) -> dict[str, Any] | None:
-    """Return a match's record; None if there is none, it is damaged, or by other code."""
-    record = _parsed(store.trial_path(out, match.name))
-    if record is None or record.get("code") != code(match.contestant):
-        return None
-    for name in ("simple", "cumulative"):
-        values = record.get(name)
-        if not isinstance(values, list) or len(values) != len(match.marks):
-            return None
-        if not all(isinstance(one, float | int) and math.isfinite(one) for one in values):
-            return None
-    return record
+def path_of(out: Path, spec: RunSpec, version: str) -> Path:
+    """Return the file of a run by a version of its method."""
+    folder = out / RUNS / f"{spec.objective}.{spec.law}" / spec.method / version
+    return folder / f"{spec.seed:04d}.json"
 
 
-def _parsed(path: Path) -> dict[str, Any] | None:
+def write(out: Path, spec: RunSpec, record: dict[str, Any]) -> None:
+    """Keep the record of a run by the installed version of its method."""
+    version = version_of(spec.method)
+    assert version is not None
+    content = {"environment": environment(spec.method)} | record
+    files.write_json(path_of(out, spec, version), content)
+
+
+def read(path: Path, spec: RunSpec) -> dict[str, Any] | None:
+    """Return the record of a run; None if there is none or it is damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return record if isinstance(record, dict) else None
+    if not isinstance(record, dict):
+        return None
+    for name in ("simple_regret", "cumulative_regret"):
+        values = record.get(name)
+        if not isinstance(values, list) or len(values) != len(spec.checkpoints):
+            return None
+        if not all(isinstance(value, float | int) and math.isfinite(value) for value in values):
+            return None
+    return record
 
 
-def split(out: Path, matches: Iterable[Match]) -> tuple[list[Match], list[Match]]:
-    """Return the matches that are finished, and those still to play."""
-    finished: list[Match] = []
-    todo: list[Match] = []
-    for match in matches:
-        (todo if read(out, match) is None else finished).append(match)
-    return finished, todo
+def split(out: Path, specs: Iterable[RunSpec]) -> tuple[list[RunSpec], list[RunSpec]]:
+    """Return the runs finished by the installed versions of their methods, and those to do."""
+    finished: list[RunSpec] = []
+    missing: list[RunSpec] = []
+    for spec in specs:
+        version = version_of(spec.method)
+        done = version is not None and read(path_of(out, spec, version), spec) is not None
+        (finished if done else missing).append(spec)
+    return finished, missing
 
 
-def all_runs(out: Path, plan: Plan) -> tuple[list[Run], dict[str, int]]:
-    """Return every run of a directory, and how many of each contestant are by other code.
+def read_all(out: Path, plan: Plan) -> tuple[list[RunResult], list[str]]:
+    """Return the runs of a folder, and notices about those left out.
 
-    Whatever earlier commands have left counts, in the order of problems, laws, contestants and
-    seeds; matches by other code than today's are not mixed with the rest.
+    Runs by different versions of a method are not mixed: those by the installed version count, or
+    by the version with the newest file where the installed one has none. The order is that of
+    objectives, laws, methods and seeds.
     """
-    runs: list[Run] = []
-    stale: dict[str, int] = {}
-    for problem, law in cell_names(PROBLEMS, tuple(LAWS)):
-        for contestant in CONTESTANTS:
-            folder = store.trial_path(out, (f"{problem}.{law}", contestant, 0)).parent
-            for path in sorted(folder.glob("[0-9]*.json")):
-                seed = int(path.stem)
-                match = Match(problem, law, contestant, seed, plan.evaluations, plan.family)
-                record = read(out, match)
+    versions, notices = {}, []
+    for method in METHODS:
+        versions[method], others = _choose_version(out, method)
+        if others:
+            notices.append(
+                f"{method_title(method)}: runs by version {versions[method]}; those by "
+                f"{', '.join(others)} are left out."
+            )
+    results: list[RunResult] = []
+    damaged = 0
+    for objective, law in problem_names():
+        for method, version in versions.items():
+            if version is None:
+                continue
+            first = RunSpec(objective, law, method, 0, plan.evaluations, plan.family)
+            for path in sorted(path_of(out, first, version).parent.glob("[0-9]*.json")):
+                spec = RunSpec(
+                    objective, law, method, int(path.stem), plan.evaluations, plan.family
+                )
+                record = read(path, spec)
                 if record is None:
-                    stale[contestant] = stale.get(contestant, 0) + 1
+                    damaged += 1
                 else:
-                    runs += runs_of(match, record)
-    return runs, stale
+                    results += results_of(spec, version, record)
+    if damaged:
+        notices.append(f"{damaged} damaged files are left out.")
+    return results, notices
 
 
-def runs_of(match: Match, record: dict[str, Any]) -> list[Run]:
-    """Return a match as a run, with one more for each other recommendation."""
+def _choose_version(out: Path, method: str) -> tuple[str | None, list[str]]:
+    """Return the version of a method whose runs count, and the others that a folder holds."""
+    newest: dict[str, float] = {}
+    for path in (out / RUNS).glob(f"*/{method}/*/*.json"):
+        version = path.parent.name
+        newest[version] = max(newest.get(version, 0.0), path.stat().st_mtime)
+    if not newest:
+        return None, []
+    installed = version_of(method)
+    chosen = installed if installed in newest else max(newest, key=lambda v: newest[v])
+    return chosen, sorted(set(newest) - {chosen})
+
+
+def results_of(spec: RunSpec, version: str, record: dict[str, Any]) -> list[RunResult]:
+    """Return the result of a run, and one more for each other recommendation."""
     shared: dict[str, Any] = {
-        "problem": match.problem,
-        "law": match.law,
-        "seed": match.seed,
-        "cumulative": tuple(record["cumulative"]),
+        "objective": spec.objective,
+        "law": spec.law,
+        "version": version,
+        "seed": spec.seed,
+        "cumulative_regret": tuple(record["cumulative_regret"]),
         "error": record["error"],
         "seconds": float(record["seconds"]),
-        "rounds": int(record["rounds"]),
+        "evaluations": int(record["evaluations"]),
         "failed_fits": int(record["failed_fits"]),
-        "made_with": ", ".join(f"{name} {value}" for name, value in record["made_with"].items()),
+        "environment": ", ".join(f"{k} {v}" for k, v in record["environment"].items()),
     }
-    result = [
-        Run(
-            contestant=match.contestant,
-            simple=tuple(record["simple"]),
-            place=record["place"],
-            **shared,
-        )
+    simple_regret, hill = tuple(record["simple_regret"]), record["hill"]
+    return [
+        RunResult(method=spec.method, simple_regret=simple_regret, hill=hill, **shared),
+        *(
+            RunResult(method=f"{spec.method}: {name}", simple_regret=tuple(values), **shared)
+            for name, values in record["alternatives"].items()
+        ),
     ]
-    for name, simple in record["alternatives"].items():
-        other = f"{match.contestant}: {name}"
-        result.append(Run(contestant=other, simple=tuple(simple), **shared))
-    return result

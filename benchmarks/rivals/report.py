@@ -1,409 +1,426 @@
-"""The arena's report: one HTML page, the same tables as Markdown, and the numbers as data."""
+"""The report of a comparison: an HTML page, the same tables as Markdown, the numbers as data."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
+from pathlib import Path
 from typing import Any
 
-from rivals.analysis import (
-    POOL_WORDS,
-    CellName,
-    Entry,
-    Ranked,
-    Table,
-    whole_pool,
-)
+from reporting import markdown_table
+from rivals.analysis import POOL_DESCRIPTIONS, Entry, MeanRank, Results, pool_size
 from rivals.claims import (
     FAILS,
     HOLDS,
-    LEVEL,
     MARGIN,
     OPEN,
-    Claim,
+    SIGNIFICANCE,
     claims,
-    steady,
+    join_words,
+    methods_with_all_seeds,
 )
-from rivals.contestants import CONTESTANTS, OURS
 from rivals.laws import LAWS
-from rivals.picture import curves
+from rivals.methods import METHODS, OURS, base_method, method_title
 from rivals.plan import SEEDS, Plan
-from rivals.problems import TITLES
-from rivals.records import Run, key_of, title_of
-from tailproof.experiments.progress import duration
-from tailproof.experiments.report import NONE, Mark, inline_image, page, table
-from tailproof.experiments.words import listed
+from rivals.plots import regret_curves
+from rivals.problems import TITLES, ProblemName
+from rivals.records import RunResult
+from tailproof._util.console import duration
+from tailproof._util.html import svg_uri
+from tailproof._util.optional import require
 
-Rows = list[tuple[Any, ...]]
+TITLE = "Comparison with rivals"
+NONE = "\N{EM DASH}"  # in a table where there is no value
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence or two, and a table; `image` is an SVG drawn before it."""
+    """A heading, a paragraph, and a table; `image` is an SVG shown before it.
+
+    The columns of the table in `left` hold text, the others numbers.
+    """
 
     heading: str
     text: str
     header: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
+    left: tuple[int, ...] = (0,)
     image: bytes | None = None
 
+    @property
+    def right(self) -> tuple[int, ...]:
+        """The columns aligned to the right."""
+        return tuple(i for i in range(len(self.header)) if i not in self.left)
 
-def cell_title(cell: CellName) -> str:
-    """Return a cell in words."""
-    problem, law = cell
-    return TITLES[problem] if law not in LAWS else f"{TITLES[problem]}, {LAWS[law].title}"
+    def table(self) -> list[str]:
+        """Return the lines of the table in Markdown."""
+        return markdown_table(self.header, self.rows, self.left)
 
 
-def sections(runs: Sequence[Run], plan: Plan) -> list[Section]:
-    """Return the report's sections, whatever form they will take."""
-    told = Table(runs)
-    entries = told.entries()
+def problem_title(problem: ProblemName) -> str:
+    """Return the title of a problem for tables."""
+    objective, law = problem
+    return TITLES[objective] if law not in LAWS else f"{TITLES[objective]}, {LAWS[law].title}"
+
+
+def sections(runs: Sequence[RunResult], plan: Plan) -> list[Section]:
+    """Return the sections of the report."""
+    results = Results(runs)
     return [
-        _claims(claims(told)),
+        claims_section(results),
         Section(
-            "Regret of the recommendation as evaluations go by",
-            "Mean simple regret; in each panel all problems under that law count the same.",
-            image=curves(told, plan.evaluations),
+            "Regret of the recommendation by evaluations",
+            "Mean simple regret; in each panel all objectives under that law have equal weight.",
+            image=regret_curves(results, plan.evaluations),
         ),
-        *_ranks(told),
-        _paired(told),
-        _overview(told),
-        _trap(told),
-        *_cells(told, entries),
-        _failures(runs),
-        _contestants(told),
-        _time(runs),
-        _versions(runs),
+        *_rank_sections(results),
+        _paired_section(results),
+        _wins_section(results),
+        trap_section(results),
+        *_problem_sections(results.problems, results.entries()),
+        _failures_section(runs),
+        _methods_section(results),
+        _time_section(runs),
+        _versions_section(runs),
     ]
 
 
-def _claims(found: Sequence[Claim]) -> Section:
-    count = {kind: sum(one.outcome == kind for one in found) for kind in (HOLDS, FAILS, OPEN)}
+def claims_section(results: Results) -> Section:
+    """Return the claims with their verdicts and figures."""
+    found = claims(results)
+    count = {kind: sum(claim.outcome == kind for claim in found) for kind in (HOLDS, FAILS, OPEN)}
     return Section(
-        "What it must show",
+        "Claims",
         f"Of {len(found)} statements {count[HOLDS]} hold in these runs, {count[FAILS]} do not, and "
-        f"{count[OPEN]} are open: they rest on fewer than {SEEDS} seeds in some cell. Heavy means "
-        f"{POOL_WORDS['heavy']}. The best rival under Gaussian noise may be better by "
-        f"{MARGIN:.0%}; tests are one-sided and paired, at {LEVEL}; the laws of one "
-        "problem and seed count as one.",
-        ("statement", "holds", "figures"),
-        tuple(
-            (one.text, one.verdict if one.outcome == OPEN else Mark(one.points_to_yes), one.figures)
-            for one in found
-        ),
+        f"{count[OPEN]} are open: they rest on fewer than {SEEDS} seeds on some problem. Heavy "
+        f"means {POOL_DESCRIPTIONS['heavy']}. The best rival under Gaussian noise may be better by "
+        f"{MARGIN:.0%}; tests are one-sided and paired, at {SIGNIFICANCE}; the laws of one "
+        "objective and seed count as one observation.",
+        ("statement", "outcome", "figures"),
+        tuple((claim.text, claim.verdict, claim.figures) for claim in found),
+        left=(0, 1, 2),
     )
 
 
-def _ranks(told: Table) -> list[Section]:
-    """Return the ranking of those with the standard number of seeds, and that of everybody."""
-    fields = {pool: steady(told, pool) for pool in POOL_WORDS}
-    kept = {pool: told.mean_ranks(pool, field) for pool, field in fields.items() if field}
-    everybody = _ranking(
-        "Mean rank in simple regret, everybody" if kept else "Mean rank in simple regret",
-        "Ranks in each cell by mean simple regret over the seeds that all contestants share, "
-        "averaged over the cells that everybody has played",
-        told,
-        {pool: told.mean_ranks(pool) for pool in POOL_WORDS},
+def _rank_sections(results: Results) -> list[Section]:
+    """Return the ranking of the methods with the standard number of seeds, and that of all."""
+    complete = {
+        pool: results.mean_ranks(pool, methods)
+        for pool in POOL_DESCRIPTIONS
+        if (methods := methods_with_all_seeds(results, pool))
+    }
+    heading = "Mean rank in simple regret"
+    everything = ranks_section(
+        f"{heading}, all methods" if complete else heading,
+        "Ranks on each problem by mean simple regret over the seeds that all methods share, "
+        "averaged over the problems that all methods have runs of",
+        {pool: results.mean_ranks(pool) for pool in POOL_DESCRIPTIONS},
     )
-    if not kept:
-        return [everybody]
-    heading = f"Mean rank in simple regret, those with {SEEDS} seeds"
+    if not complete:
+        return [everything]
     text = (
-        f"Only those who have {SEEDS} seeds or more in every cell of the pool, ranked among "
-        "themselves over the seeds they share; the next table has everybody"
+        f"Only methods with {SEEDS} seeds or more on every problem of the pool, ranked among "
+        "themselves over the seeds they share; the next table has all methods"
     )
-    return [_ranking(heading, text, told, kept), everybody]
+    return [ranks_section(f"{heading}, methods with {SEEDS} seeds", text, complete), everything]
 
 
-def _ranking(heading: str, text: str, told: Table, pools: dict[str, list[Ranked]]) -> Section:
+def ranks_section(heading: str, text: str, pools: dict[str, list[MeanRank]]) -> Section:
+    """Return mean ranks by method and pool, the best in the first pool first."""
     shown = {
-        pool: {one.contestant: one for one in ranked} for pool, ranked in pools.items() if ranked
+        pool: {rank.method: rank.mean_rank for rank in ranks}
+        for pool, ranks in pools.items()
+        if ranks
     }
-    found = {
-        who: [one[who].mean_rank if who in one else math.nan for one in shown.values()]
-        for who in told.contestants
-    }
-    kept = {who: ranks for who, ranks in found.items() if not all(map(math.isnan, ranks))}
-    # A nan is neither above nor below a number: those who are not ranked come last.
-    ordered = sorted(
-        kept, key=lambda who: [math.inf if math.isnan(one) else one for one in kept[who]]
+    methods = dict.fromkeys(method for ranks in shown.values() for method in ranks)
+    # Methods without a rank in a pool come last.
+    ordered = sorted(methods, key=lambda key: [rank.get(key, math.inf) for rank in shown.values()])
+    rows = tuple(
+        (method_title(key), *(_number(rank.get(key, math.nan), 2) for rank in shown.values()))
+        for key in ordered
     )
-    rows = tuple((title_of(who), *(number(one, 2) for one in kept[who])) for who in ordered)
     counts = "; ".join(
-        f"{pool}: {pools[pool][0].cells} of {whole_pool(pool)} cells with "
+        f"{pool}: {pools[pool][0].problems} of {pool_size(pool)} problems with "
         f"{pools[pool][0].seeds} or more seeds"
         for pool in shown
     )
-    return Section(
-        heading, f"{text} ({counts or 'none'}). 1 is best.", ("contestant", *shown), rows
-    )
+    return Section(heading, f"{text} ({counts or 'none'}). 1 is best.", ("method", *shown), rows)
 
 
-def _paired(told: Table) -> Section:
-    rows: Rows = []
-    for pool in POOL_WORDS:
-        for rival in told.contestants:
-            one = None if rival == OURS else told.paired(pool, rival)
-            if one is not None:
-                rows.append(
-                    (
-                        pool,
-                        title_of(rival),
-                        f"{one.ours:.4f}",
-                        f"{one.theirs:.4f}",
-                        f"{one.difference:+.4f}",
-                        p_value(one.t),
-                        p_value(one.wilcoxon),
-                        one.wins,
-                        one.losses,
-                        one.pairs,
-                        one.cells,
-                        one.seeds,
-                    )
-                )
-    pools = "; ".join(f"{pool}: {words}" for pool, words in POOL_WORDS.items())
+def _paired_section(results: Results) -> Section:
+    rows = [
+        (
+            pool,
+            method_title(rival),
+            f"{found.ours:.4f}",
+            f"{found.theirs:.4f}",
+            f"{found.difference:+.4f}",
+            _p_value(found.t),
+            _p_value(found.wilcoxon),
+            found.wins,
+            found.losses,
+            found.pairs,
+            found.problems,
+            found.seeds,
+        )
+        for pool in POOL_DESCRIPTIONS
+        for rival in results.rivals
+        if (found := results.paired(pool, rival)) is not None
+    ]
+    pools = "; ".join(f"{pool}: {description}" for pool, description in POOL_DESCRIPTIONS.items())
     header = ("pool", "rival", "ours", "theirs", "difference", "t test p", "Wilcoxon p")
     return Section(
         "Ours against each rival, paired",
-        "Mean simple regret over the (cell, seed) pairs both have played; seeds: the fewest they "
-        f"share in one of the cells. {pools}.",
-        (*header, "better", "worse", "pairs", "cells", "seeds"),
+        "Mean simple regret over the (problem, seed) pairs of both; seeds: the fewest they share "
+        f"on one of the problems. {pools}.",
+        (*header, "better", "worse", "pairs", "problems", "seeds"),
         tuple(rows),
+        left=(0, 1),
     )
 
 
-def p_value(value: float | None) -> str:
-    """Return a p value as text; a dash where there is none."""
+def _p_value(value: float | None) -> str:
     return NONE if value is None else f"{value:.2g}"
 
 
-def _overview(told: Table) -> Section:
-    rows: Rows = []
-    for cell in told.cells:
-        ranks = told.ranks(cell)
-        mine = ranks.pop(OURS, None)
-        if mine is None or not ranks:
+def _number(value: float, digits: int) -> str:
+    return NONE if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _wins_section(results: Results) -> Section:
+    rows = []
+    for problem in results.problems:
+        ranks = results.ranks(problem)
+        ours = ranks.pop(OURS, None)
+        if ours is None or not ranks:
             continue
-        best = min(ranks, key=lambda who: ranks[who])
-        verdict = "lost" if mine > ranks[best] else "tied" if mine == ranks[best] else "won"
-        rows.append(
-            (
-                cell_title(cell),
-                verdict,
-                f"{mine:g} of {len(ranks) + 1}",
-                title_of(best),
-                len(told.shared_seeds(cell)),
-            )
-        )
-    won = sum(row[1] == "won" for row in rows)
-    lost_count = sum(row[1] == "lost" for row in rows)
+        best = min(ranks, key=lambda method: ranks[method])
+        outcome = "lost" if ours > ranks[best] else "tied" if ours == ranks[best] else "won"
+        place = f"{ours:g} of {len(ranks) + 1}"
+        seeds = len(results.shared_seeds(problem))
+        rows.append((problem_title(problem), outcome, place, method_title(best), seeds))
+    won, lost = (sum(row[1] == outcome for row in rows) for outcome in ("won", "lost"))
     return Section(
-        "Cells won and lost",
-        f"Ours has the lowest mean simple regret in {won} cells of {len(rows)} and loses "
-        f"{lost_count}, over the seeds all contestants of a cell share.",
-        ("cell", "ours", "rank", "best rival", "seeds"),
+        "Problems won and lost",
+        f"Ours has the lowest mean simple regret on {won} problems of {len(rows)} and loses "
+        f"{lost}, over the seeds that all methods of a problem share.",
+        ("problem", "ours", "rank", "best rival", "seeds"),
         tuple(rows),
+        left=(0, 1, 2, 3),
     )
 
 
-def _trap(told: Table) -> Section:
-    rows = tuple(
-        (
-            title_of(who),
-            *(f"{one[place]:.0%}" for place in ("mean", "median", "neither")),
-            int(one["seeds"]),
-        )
-        for who, one in told.places().items()
-    )
+def trap_section(results: Results) -> Section:
+    """Return the shares of seeds on the hills of the trap, by method."""
     return Section(
         "The trap: which hill is recommended",
         "Share of seeds whose recommendation lies on the hill with the best mean (payoffs mostly "
         "low, sometimes large), on the hill with the best median (steady payoffs), or on neither.",
-        ("contestant", "best mean", "best median", "neither", "seeds"),
-        rows,
-    )
-
-
-def _cells(told: Table, entries: Sequence[Entry]) -> list[Section]:
-    result = []
-    header = ("contestant", "rank", "simple regret", "s.e.", "cumulative regret", "s.e.", "seeds")
-    for cell in told.cells:
-        of_cell = [one for one in entries if (one.problem, one.law) == cell]
-        of_cell.sort(key=lambda one: one.simple)
-        rows = tuple(
-            (
-                title_of(one.contestant),
-                NONE if one.rank is None else f"{one.rank:g}",
-                f"{one.simple:.4f}",
-                number(one.simple_error, 4),
-                f"{one.cumulative:.2f}",
-                number(one.cumulative_error, 2),
-                one.seeds,
-            )
-            for one in of_cell
-        )
-        failures = sum(one.failures for one in of_cell)
-        text = "" if not failures else f"{failures} matches failed and count as worst."
-        result.append(Section(cell_title(cell), text, header, rows))
-    return result
-
-
-def number(value: float, digits: int) -> str:
-    """Return a number as text; a dash where there is none."""
-    return NONE if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _failures(runs: Sequence[Run]) -> Section:
-    played = [run for run in runs if run.contestant == key_of(run.contestant)]
-    failed = [run for run in played if run.error is not None]
-    return Section(
-        "Matches that failed",
-        f"{len(failed)} of {len(played)}. The rounds not played and recommendations not given "
-        f"count as the worst there can be.{_failed_fits(played)}",
-        ("contestant", "cell", "seed", "rounds", "error") if failed else (),
+        ("method", "seeds", "best mean", "best median", "neither"),
         tuple(
-            (title_of(run.contestant), cell_title(run.cell), run.seed, run.rounds, run.error)
-            for run in failed
+            (
+                method_title(method),
+                int(shares["seeds"]),
+                *(f"{shares[hill]:.0%}" for hill in ("mean", "median", "neither")),
+            )
+            for method, shares in results.trap_shares().items()
         ),
     )
 
 
-def _failed_fits(runs: Sequence[Run]) -> str:
-    """Say how many fits failed within matches that went on, of those who had any."""
-    fits: dict[str, int] = {}
-    for run in runs:
-        fits[run.contestant] = fits.get(run.contestant, 0) + run.failed_fits
-    told = [f"{title_of(who)} {count}" for who, count in fits.items() if count]
-    if not told:
-        return ""
-    return f" Fits that failed, where the model was used as it stood: {listed(told)}."
+def _problem_sections(problems: Sequence[ProblemName], entries: Sequence[Entry]) -> list[Section]:
+    found = []
+    header = ("method", "rank", "simple regret", "s.e.", "cumulative regret", "s.e.", "seeds")
+    for problem in problems:
+        chosen = [entry for entry in entries if (entry.objective, entry.law) == problem]
+        chosen.sort(key=lambda entry: entry.simple_regret)
+        rows = tuple(
+            (
+                method_title(entry.method),
+                NONE if entry.rank is None else f"{entry.rank:g}",
+                f"{entry.simple_regret:.4f}",
+                _number(entry.simple_regret_error, 4),
+                f"{entry.cumulative_regret:.2f}",
+                _number(entry.cumulative_regret_error, 2),
+                entry.seeds,
+            )
+            for entry in chosen
+        )
+        failures = sum(entry.failures for entry in chosen)
+        text = f"{failures} runs failed and count as worst." if failures else ""
+        found.append(Section(problem_title(problem), text, header, rows))
+    return found
 
 
-def _contestants(told: Table) -> Section:
-    keys = dict.fromkeys(key_of(who) for who in told.contestants)
-    rows = tuple((CONTESTANTS[key].title, CONTESTANTS[key].how) for key in keys)
+def _own_recommendations(runs: Iterable[RunResult]) -> list[RunResult]:
+    """Return the runs without the other recommendations that they could have given."""
+    return [run for run in runs if run.method == base_method(run.method)]
+
+
+def _failures_section(runs: Sequence[RunResult]) -> Section:
+    every = _own_recommendations(runs)
+    failed = [run for run in every if run.error is not None]
     return Section(
-        "Contestants",
-        "Only the theory's policies are told anything of the noise or the function.",
-        ("contestant", "how it plays"),
-        rows,
+        "Failed runs",
+        f"{len(failed)} of {len(every)}. Missing evaluations and recommendations count as the "
+        f"largest possible regret.{_failed_fits(every)}",
+        ("method", "problem", "seed", "evaluations", "error") if failed else (),
+        tuple(
+            (
+                method_title(run.method),
+                problem_title(run.problem),
+                run.seed,
+                run.evaluations,
+                run.error,
+            )
+            for run in failed
+        ),
+        left=(0, 1, 4),
     )
 
 
-def _time(runs: Sequence[Run]) -> Section:
-    times = timings(runs)
+def _failed_fits(runs: Sequence[RunResult]) -> str:
+    """Return a sentence on the fits that failed within runs that went on."""
+    fits: dict[str, int] = {}
+    for run in runs:
+        fits[run.method] = fits.get(run.method, 0) + run.failed_fits
+    counts = [f"{method_title(method)} {count}" for method, count in fits.items() if count]
+    if not counts:
+        return ""
+    return f" Fits that failed, where the initial hyperparameters were used: {join_words(counts)}."
+
+
+def _methods_section(results: Results) -> Section:
+    keys = dict.fromkeys(base_method(method) for method in results.methods)
+    return Section(
+        "Methods",
+        "Only the policies of the theory are told anything about the noise or the function.",
+        ("method", "description"),
+        tuple((METHODS[key].title, METHODS[key].description) for key in keys),
+        left=(0, 1),
+    )
+
+
+def _time_section(runs: Sequence[RunResult]) -> Section:
     rows = tuple(
-        (title_of(who), f"{1e3 * one['per_round']:.1f}", duration(one["seconds"]), one["matches"])
-        for who, one in times.items()
+        (
+            method_title(method),
+            f"{1e3 * times['seconds_per_evaluation']:.1f}",
+            duration(times["seconds"]),
+            times["runs"],
+        )
+        for method, times in timings(runs).items()
     )
     return Section(
         "Time",
-        "Asking and telling, one match on one core, as it passed while other matches ran beside "
-        "it: for a clean comparison see benchmarks/suggest_time.py.",
-        ("contestant", "ms a round", "all matches", "matches"),
+        "Wall time of asking and telling, one run on one core while other runs used the other "
+        "cores: benchmarks/suggest_time.py compares times properly.",
+        ("method", "ms an evaluation", "all runs", "runs"),
         rows,
     )
 
 
-def timings(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    """Return seconds in all, seconds a round and the number of matches, by contestant."""
+def timings(runs: Sequence[RunResult]) -> dict[str, dict[str, Any]]:
+    """Return seconds in all, seconds an evaluation and the number of runs, by method."""
     result: dict[str, dict[str, Any]] = {}
-    for run in runs:
-        if run.contestant != key_of(run.contestant):
-            continue
-        one = result.setdefault(run.contestant, {"seconds": 0.0, "rounds": 0, "matches": 0})
-        one["seconds"] += run.seconds
-        one["rounds"] += run.rounds
-        one["matches"] += 1
-    for one in result.values():
-        one["per_round"] = one["seconds"] / max(one["rounds"], 1)
+    for run in _own_recommendations(runs):
+        times = result.setdefault(run.method, {"seconds": 0.0, "evaluations": 0, "runs": 0})
+        times["seconds"] += run.seconds
+        times["evaluations"] += run.evaluations
+        times["runs"] += 1
+    for times in result.values():
+        times["seconds_per_evaluation"] = times["seconds"] / max(times["evaluations"], 1)
     return result
 
 
-def _versions(runs: Sequence[Run]) -> Section:
-    found = dict.fromkeys((title_of(key_of(run.contestant)), run.made_with) for run in runs)
-    return Section("Made with", "", ("contestant", "versions"), tuple(found))
+def _versions_section(runs: Sequence[RunResult]) -> Section:
+    rows = dict.fromkeys(
+        (method_title(run.method), run.version, run.environment)
+        for run in _own_recommendations(runs)
+    )
+    header = ("method", "version", "environment")
+    return Section("Versions", "", header, tuple(rows), left=(0, 1, 2))
 
 
-def summary(runs: Sequence[Run]) -> dict[str, Any]:
-    """Return everything the report says as data, ready for JSON; nothing about time."""
-    told = Table(runs)
-    entries = [asdict(one) for one in told.entries()]
-    for one in entries:
-        for name in ("simple_error", "cumulative_error"):
-            one[name] = None if math.isnan(one[name]) else one[name]
+def summary(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """Return the numbers of the report, ready for JSON, without times."""
+    results = Results(runs)
+    entries = [asdict(entry) for entry in results.entries()]
+    for entry in entries:
+        for name in ("simple_regret_error", "cumulative_regret_error"):
+            entry[name] = None if math.isnan(entry[name]) else entry[name]
     paired = {
         pool: [
             asdict(found)
-            for rival in told.contestants
-            if rival != OURS and (found := told.paired(pool, rival)) is not None
+            for rival in results.rivals
+            if (found := results.paired(pool, rival)) is not None
         ]
-        for pool in POOL_WORDS
+        for pool in POOL_DESCRIPTIONS
     }
     return {
-        "pools": POOL_WORDS,
+        "pools": POOL_DESCRIPTIONS,
         "standard_seeds": SEEDS,
-        "claims": [asdict(one) | {"outcome": one.outcome} for one in claims(told)],
-        "mean_ranks": {pool: [asdict(one) for one in told.mean_ranks(pool)] for pool in POOL_WORDS},
+        "claims": [asdict(claim) | {"outcome": claim.outcome} for claim in claims(results)],
+        "mean_ranks": {
+            pool: [asdict(rank) for rank in results.mean_ranks(pool)] for pool in POOL_DESCRIPTIONS
+        },
         "mean_ranks_with_standard_seeds": {
-            pool: [asdict(one) for one in told.mean_ranks(pool, field)]
-            for pool in POOL_WORDS
-            if (field := steady(told, pool))
+            pool: [asdict(rank) for rank in results.mean_ranks(pool, methods)]
+            for pool in POOL_DESCRIPTIONS
+            if (methods := methods_with_all_seeds(results, pool))
         },
         "paired": paired,
-        "trap": told.places(),
-        "cells": entries,
+        "trap": results.trap_shares(),
+        "problems": entries,
     }
 
 
 def html(parts: Iterable[Section], plan: Plan, notices: Sequence[str] = ()) -> str:
     """Return the report as one HTML page with everything inside."""
-    body = [
-        "<h1>The arena</h1>",
-        f'<p class="lead">{escape(_lead(plan))}</p>',
-        *(f'<p class="notice">{escape(one)}</p>' for one in notices),
-    ]
-    for part in parts:
-        body.append(f"<h2>{escape(part.heading)}</h2>")
-        if part.text:
-            body.append(f"<p>{escape(part.text)}</p>")
-        if part.image is not None:
-            body.append(inline_image(part.image, part.heading))
-        if part.rows:
-            body.append(table(part.header, part.rows))
-    return page("tailproof: the arena", body)
-
-
-def _lead(plan: Plan) -> str:
-    text = (
-        f"{plan.evaluations} evaluations a match; simple regret: best mean minus the mean at the "
-        "final recommendation; cumulative regret: summed over the points played. Every contestant "
-        "of a cell and seed meets the same function and the same noise. The unit is the function's "
-        "range: from a low value (5 % of the space lies below it, for the standard functions) to "
-        "the maximum; the trap's is that of its payoffs."
+    text: str = _template().render(
+        title=TITLE, lead=_lead(plan), notices=notices, sections=list(parts), svg_uri=svg_uri
     )
-    if plan.family == "tune":
-        text += " These are the problems for choosing constants, not those for measuring."
     return text
+
+
+@functools.cache
+def _template() -> Any:
+    jinja2 = require("jinja2", "report")
+    loaders = {
+        "_util": jinja2.PackageLoader("tailproof._util"),
+        "rivals": jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.PrefixLoader(loaders),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("rivals/report.html")
 
 
 def markdown(parts: Iterable[Section], plan: Plan, notices: Sequence[str] = ()) -> str:
     """Return the report's text and tables as Markdown."""
-    lines = ["# The arena", "", _lead(plan), *(line for one in notices for line in ("", one))]
+    lines = [f"# {TITLE}", "", _lead(plan), *(line for text in notices for line in ("", text))]
     for part in parts:
-        if part.image is not None:
-            continue
-        lines += ["", f"## {part.heading}", ""]
-        if part.text:
-            lines += [part.text, ""]
-        if part.rows:
-            rule = ["---"] * len(part.header)
-            lines += [_row(row) for row in (part.header, rule, *part.rows)]
+        if part.image is None:
+            lines += ["", f"## {part.heading}", ""]
+            lines += [part.text, ""] if part.text else []
+            lines += part.table() if part.rows else []
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(cells: Sequence[Any]) -> str:
-    shown = (("yes" if one.yes else "no") if isinstance(one, Mark) else str(one) for one in cells)
-    return "| " + " | ".join(text.replace("|", "\\|").replace("\n", " ") for text in shown) + " |"
+def _lead(plan: Plan) -> str:
+    text = (
+        f"{plan.evaluations} evaluations a run; simple regret: best mean minus the mean at the "
+        "final recommendation; cumulative regret: summed over the evaluated points. All methods "
+        "have the same function and the same noise on a problem and seed. The unit is the "
+        "function's range: from a low value (for the standard functions the 5 % quantile over the "
+        "domain) to the maximum; for the trap that of its payoffs."
+    )
+    if plan.family == "tune":
+        text += " These are the objectives for choosing constants, not those for measuring."
+    return text

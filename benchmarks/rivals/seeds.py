@@ -1,4 +1,4 @@
-"""Where everything random in the arena comes from: names, never the order of work."""
+"""Random seeds of the comparison, derived from names and not from the order of runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def sequence(*words: str | int) -> np.random.SeedSequence:
-    """Return the seeds that belong to some words; other words, other seeds.
+    """Return the seed sequence that belongs to some words; other words give another one.
 
     Examples
     --------
@@ -21,5 +21,5 @@ def sequence(*words: str | int) -> np.random.SeedSequence:
 
 
 def generator(*words: str | int) -> np.random.Generator:
-    """Return a new generator with the seeds of some words."""
+    """Return a new generator with the seed sequence of some words."""
     return np.random.default_rng(sequence(*words))

@@ -1,4 +1,4 @@
-"""The mean-median trap: the point with the best median is not the point with the best mean.
+"""The mean-median trap: an objective whose best median and best mean are at different points.
 
 On the unit square there are two hills, s around `steady_at` and r around `risky_at`,
 s(x) = exp(-|x - steady_at|^2 / (2 steady_width^2)) and likewise r. The payoff at x is
@@ -6,10 +6,9 @@ s(x) = exp(-|x - steady_at|^2 / (2 steady_width^2)) and likewise r. The payoff a
     y = steady s(x) + low r(x) + noise Z + jump B,    B = 1 with probability chance r(x), else 0,
 
 so its mean is steady s(x) + (low + chance jump) r(x), exactly. On top of the steady hill payoffs
-are about 0.5 every time; on top of the risky hill they are about 0 in three of five rounds and 3
-in the others, with mean 1.2. A model that takes those for outliers prefers the steady hill. The
-risky hill is wide enough for an even design to meet its large payoffs: nobody can find what nobody
-has seen.
+are about 0.5 every time; on top of the risky hill they are about 0 in three of five evaluations and
+3 in the others, with mean 1.2. A model that treats those as outliers prefers the steady hill. The
+risky hill is wide enough for a space-filling design to meet its large payoffs.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ NAME = "trap"
 
 @dataclass(frozen=True)
 class Trap:
-    """The law of the trap's payoffs, and all there is to know of it."""
+    """The noise law of the trap, with the exact mean, median and second moment of its payoffs."""
 
     steady_at: tuple[float, float]
     risky_at: tuple[float, float]
@@ -65,7 +64,7 @@ class Trap:
         """Return the median payoff at points (n, 2), to 1e-12."""
         s, r = self.hills(points)
         usual = self.steady * s + self.low * r
-        shifts = [self._median_shift(self.chance * float(one)) for one in r]
+        shifts = [self._median_shift(self.chance * float(height)) for height in r]
         median: Array = usual + np.array(shifts)
         return median
 
@@ -79,12 +78,12 @@ class Trap:
         return float(brentq(excess, -10.0 * self.noise, self.jump, xtol=1e-12))
 
     def shift(self, lowest: float) -> float:
-        """Return zero: the trap's payoffs are what they are."""
+        """Return zero: the trap is not shifted."""
         return 0.0
 
     def payoff(self, point: Array, mean: float, rng: np.random.Generator) -> float:
         """Draw one payoff at a point (2,)."""
-        s, r = (float(one[0]) for one in self.hills(point[None, :]))
+        s, r = (float(hill[0]) for hill in self.hills(point[None, :]))
         jumps = rng.random() < self.chance * r
         usual = self.steady * s + self.low * r
         return float(usual + self.noise * rng.standard_normal() + self.jump * jumps)
@@ -97,7 +96,7 @@ class Trap:
         return float(np.max(square))
 
 
-# The second is for choosing our constants on: other places, widths and odds.
+# Our constants were chosen on the second: other centers, widths and probabilities.
 TRAPS = {
     "measure": Trap((0.28, 0.30), (0.74, 0.72), 0.25, 0.28),
     "tune": Trap((0.70, 0.25), (0.24, 0.66), 0.22, 0.30, steady=0.45, jump=2.8, chance=0.42),

@@ -1,4 +1,4 @@
-"""The cost benchmark runs and writes what it says; what it measures is not asserted."""
+"""The benchmark of rounds writes what it should; what it measures is not asserted."""
 
 import json
 import math
@@ -28,24 +28,24 @@ def quick(tmp_path_factory):
 def numbers(value):
     """Every number in a nest of lists and dictionaries."""
     if isinstance(value, dict):
-        return [one for part in value.values() for one in numbers(part)]
+        return [number for part in value.values() for number in numbers(part)]
     if isinstance(value, list):
-        return [one for part in value for one in numbers(part)]
+        return [number for part in value for number in numbers(part)]
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
-def test_every_policy_is_measured_at_every_mark(quick):
+def test_every_policy_is_measured_at_every_size(quick):
     result, _ = quick
-    cases = [row["case"] for row in result["marks"]]
+    cases = [row["case"] for row in result["growth"]]
     assert len(set(cases)) == len(cases) == 15
-    assert {row["policy"] for row in result["marks"]} == {
+    assert {row["policy"] for row in result["growth"]} == {
         "gp_ucb",
         "tgp_ucb",
         "ata_gp_ucb",
         "moma_gp_ucb",
     }
-    for row in result["marks"]:
-        assert [at["t"] for at in row["marks"]] == result["plan"]["marks"]
+    for row in result["growth"]:
+        assert [at["t"] for at in row["sizes"]] == result["plan"]["sizes"]
     assert [row["case"] for row in result["literal"]] == cases
     assert [row["case"].split(",")[0] for row in result["scale"]] == [
         "tgp_ucb",
@@ -56,25 +56,25 @@ def test_every_policy_is_measured_at_every_mark(quick):
 
 def test_every_time_and_ratio_is_finite_and_positive(quick):
     result, _ = quick
-    for row in result["marks"]:
-        timed = [{k: v for k, v in at.items() if k != "sizes"} for at in row["marks"]]
+    for row in result["growth"]:
+        timed = [{k: v for k, v in at.items() if k != "sizes"} for at in row["sizes"]]
         figures = [*numbers(timed), row["growth"]]
-        assert all(math.isfinite(one) and one > 0.0 for one in figures), row["case"]
+        assert all(math.isfinite(number) and number > 0.0 for number in figures), row["case"]
     for row in result["literal"]:
         figures = [row["literal_us"], row["ours_us"], row["ratio"]]
-        assert all(math.isfinite(one) and one > 0.0 for one in figures), row["case"]
+        assert all(math.isfinite(number) and number > 0.0 for number in figures), row["case"]
     for row in result["scale"]:
-        assert all(math.isfinite(one) and one > 0.0 for one in numbers(row)), row["case"]
+        assert all(math.isfinite(number) and number > 0.0 for number in numbers(row)), row["case"]
 
 
 def test_ratios_lie_among_those_of_the_blocks(quick):
     result, _ = quick
-    for row in result["marks"]:
-        first, last = (row["marks"][i]["blocks"]["ours_us"] for i in (0, -1))
+    for row in result["growth"]:
+        first, last = (row["sizes"][i]["blocks"]["ours_us"] for i in (0, -1))
         ratios = [above / below for above, below in zip(last, first, strict=True)]
         assert len(ratios) == result["plan"]["blocks"]
         assert row["growth"] == pytest.approx(statistics.median(ratios))
-        for at in row["marks"]:
+        for at in row["sizes"]:
             blocks = zip(at["blocks"]["ours_us"], at["blocks"]["floor_us"], strict=True)
             ratios = [ours / floor for ours, floor in blocks]
             assert at["over_floor"] == pytest.approx(statistics.median(ratios))
@@ -90,7 +90,7 @@ def test_the_literal_round_computes_what_ours_does(quick):
 
 def test_the_table_names_every_case_and_the_machine(quick):
     result, text = quick
-    for section in ("marks", "literal", "scale"):
+    for section in ("growth", "literal", "scale"):
         assert all(f"| {row['case']} |" in text for row in result[section])
     assert result["machine"]["numpy"] in text
     # A stray bar inside a cell would shift the columns after it.

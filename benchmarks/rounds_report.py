@@ -1,26 +1,22 @@
-"""The benchmark's figures as Markdown."""
+"""The figures of rounds.py as Markdown."""
 
 from __future__ import annotations
 
 from typing import Any
 
-MOST_GROWTH = 1.3  # of a round's cost between the first mark and the last
-LEAST_SPEEDUP = 100.0  # over the literal transcription
-MOST_OVER_FLOOR = 3.0  # times the bare LAPACK and BLAS calls
-MOST_MEMORY_MB = 1000.0
+from reporting import markdown_table
 
-
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A Markdown table, the first column to the left and the others to the right."""
-    rule = ["---"] + ["--:"] * (len(head) - 1)
-    return ["| " + " | ".join(row) + " |" for row in (head, rule, *rows)]
+MAX_GROWTH = 1.3  # of a round's cost between the first size and the last
+MIN_SPEEDUP = 100.0  # over the literal transcription
+MAX_OVER_FLOOR = 3.0  # times the bare LAPACK and BLAS calls
+MAX_MEMORY_MB = 1000.0
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Every section that was measured, and what misses its aim."""
+    """Return every section that was measured, with the cases that miss their aim."""
     m, plan = result["machine"], result["plan"]
     lines = [
-        "# What a round costs",
+        "# Cost of a round",
         "",
         f"{m['processor']}, one thread; Python {m['python']}, numpy {m['numpy']}, scipy "
         f"{m['scipy']}, numba {m['numba']}, {m['blas']}. {result['seconds']:.0f} s in all.",
@@ -33,8 +29,8 @@ def markdown(result: dict[str, Any]) -> str:
             "",
             "A smoke test: too few and too short blocks for the figures to mean anything.",
         ]
-    if "marks" in result:
-        lines += _marks(result["marks"], plan) + _floors(result["marks"], plan)
+    if "growth" in result:
+        lines += _growth(result["growth"], plan) + _floors(result["growth"], plan)
     if "literal" in result:
         lines += _literal(result["literal"], plan)
     if "scale" in result:
@@ -42,24 +38,24 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _marks(cases: list[dict[str, Any]], plan: dict[str, Any]) -> list[str]:
-    head = ["policy"] + [f"t = {t:,}" for t in plan["marks"]] + ["last / first"]
+def _growth(cases: list[dict[str, Any]], plan: dict[str, Any]) -> list[str]:
+    head = ["policy"] + [f"t = {t:,}" for t in plan["sizes"]] + ["last / first"]
     rows = [
-        [case["case"], *(f"{at['ours_us']:.1f}" for at in case["marks"]), f"{case['growth']:.2f}"]
+        [case["case"], *(f"{at['ours_us']:.1f}" for at in case["sizes"]), f"{case['growth']:.2f}"]
         for case in cases
     ]
-    missed = [f"{c['case']} ({c['growth']:.2f})" for c in cases if c["growth"] > MOST_GROWTH]
+    missed = [f"{c['case']} ({c['growth']:.2f})" for c in cases if c["growth"] > MAX_GROWTH]
     return [
         "",
         f"## A round as t grows, {plan['arms']} arms",
         "",
-        f"{plan['blocks']} blocks of {plan['rounds']} rounds at each mark, each from a fresh copy "
+        f"{plan['blocks']} blocks of {plan['rounds']} rounds at each size, each from a fresh copy "
         "saved there by one run of the policy itself: every round asked and told up to t = 10,000, "
-        "from there ten payoffs told for each arm asked. The marks take turns within a block.",
+        "from there ten payoffs told for each arm asked. The sizes alternate within a block.",
         "",
-        *table(head, rows),
+        *markdown_table(head, rows),
         "",
-        _verdict(f"last / first <= {MOST_GROWTH}", missed),
+        _verdict(f"last / first <= {MAX_GROWTH}", missed),
     ]
 
 
@@ -76,34 +72,34 @@ def _floors(cases: list[dict[str, Any]], plan: dict[str, Any]) -> list[str]:
     ]
     rows, missed = [], []
     for case in cases:
-        for at in case["marks"]:
+        for at in case["sizes"]:
             row = [case["case"], f"{at['t']:,}", f"{at['ours_us']:.1f}"]
             row += [f"{at['floor_us']:.1f}", f"{at['over_floor']:.2f}"]
             row += [f"{at['update_floor_us']:.1f}", f"{at['over_update_floor']:.2f}"]
             rows.append([*row, _sizes(at["sizes"])])
-            if at["over_floor"] >= MOST_OVER_FLOOR:
+            if at["over_floor"] >= MAX_OVER_FLOOR:
                 missed.append(f"{case['case']} at t = {at['t']:,} ({at['over_floor']:.2f})")
     return [
         "",
-        "## The floor: bare LAPACK and BLAS calls, same run",
+        "## Against bare LAPACK and BLAS calls, same run",
         "",
-        "The LAPACK floor decomposes V anew each round (dsyevd); the update floor grants that for "
-        "one r x r product. tailproof updates, so it can be below the first. Sizes: rank r, "
+        "The LAPACK floor decomposes V in each round (dsyevd); the update floor counts one r x r "
+        "product instead. tailproof updates, so it can be below the first. Sizes: rank r, "
         "directions u (- where they are the identity), arms c searched for truncated payoffs, "
-        "groups k, arms D in the dictionary and the share of rounds that change it.",
+        "blocks k, arms D in the dictionary and the share of rounds that change it.",
         "",
-        *table(head, rows),
+        *markdown_table(head, rows),
         "",
         "Control: gp_ucb and tgp_ucb have no eigendecomposition and one floor, timed twice; the "
         f"two figures differ by {_control(cases):.0%} at most.",
         "",
-        _verdict(f"ours / LAPACK floor < {MOST_OVER_FLOOR:g}", missed),
+        _verdict(f"ours / LAPACK floor < {MAX_OVER_FLOOR:g}", missed),
     ]
 
 
 def _control(cases: list[dict[str, Any]]) -> float:
-    """Largest relative difference between two timings of the same calls."""
-    twice = [at for c in cases if c["policy"] in ("gp_ucb", "tgp_ucb") for at in c["marks"]]
+    """Return the largest relative difference between two timings of the same calls."""
+    twice = [at for c in cases if c["policy"] in ("gp_ucb", "tgp_ucb") for at in c["sizes"]]
     return max(abs(at["update_floor_us"] / at["floor_us"] - 1.0) for at in twice)
 
 
@@ -132,18 +128,18 @@ def _literal(cases: list[dict[str, Any]], plan: dict[str, Any]) -> list[str]:
         ]
         for case in cases
     ]
-    missed = [f"{c['case']} ({c['ratio']:.0f})" for c in cases if c["ratio"] < LEAST_SPEEDUP]
+    missed = [f"{c['case']} ({c['ratio']:.0f})" for c in cases if c["ratio"] < MIN_SPEEDUP]
     return [
         "",
-        f"## Against the literal transcription at t = {plan['literal_mark']:,}",
+        f"## Against the literal transcription at t = {plan['literal_size']:,}",
         "",
         "A literal round tells one payoff and computes mean and variance of all arms from the "
         "whole history; ours asks as well. The difference is that of mean and variance on the "
         "same history, relative to their largest value.",
         "",
-        *table(head, rows),
+        *markdown_table(head, rows),
         "",
-        _verdict(f"literal / ours >= {LEAST_SPEEDUP:g}", missed),
+        _verdict(f"literal / ours >= {MIN_SPEEDUP:g}", missed),
     ]
 
 
@@ -162,7 +158,7 @@ def _scale(rows: list[dict[str, Any]]) -> list[str]:
         ]
         for row in rows
     ]
-    large = [f"{r['case']} ({r['peak_mb']:.0f})" for r in rows if r["peak_mb"] > MOST_MEMORY_MB]
+    large = [f"{r['case']} ({r['peak_mb']:.0f})" for r in rows if r["peak_mb"] > MAX_MEMORY_MB]
     short = [
         f"{r['case']} stopped at its time limit, at {r['payoffs']:,} of {r['payoffs_wanted']:,}."
         for r in rows
@@ -175,12 +171,12 @@ def _scale(rows: list[dict[str, Any]]) -> list[str]:
         "Payoffs are told in chunks at arms drawn towards the good ones, with an ask before each "
         "chunk; then single rounds are timed.",
         "",
-        *table(head, body),
+        *markdown_table(head, body),
         "",
         *short,
-        _verdict(f"peak memory <= {MOST_MEMORY_MB:g} MB", large),
+        _verdict(f"peak memory <= {MAX_MEMORY_MB:g} MB", large),
     ]
 
 
 def _verdict(aim: str, missed: list[str]) -> str:
-    return f"Aim: {aim}. " + (f"Missed by {'; '.join(missed)}." if missed else "Held by all.")
+    return f"Aim: {aim}. " + (f"Missed by {'; '.join(missed)}." if missed else "Met by all.")

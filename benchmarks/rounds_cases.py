@@ -1,7 +1,6 @@
-"""The problem every benchmark plays: arms on a line, a sample function, Student-t payoffs.
+"""The problem of the benchmark of rounds: arms on a line, a sample function, Student-t payoffs.
 
-Nothing here is timed; it makes optimizers, brings them to a given round, and says what sizes their
-rounds work with.
+Nothing here is timed; it makes the policies and runs them to a given number of payoffs.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
 
-FREEDOM = 3.0  # of the Student-t noise: variance 3, third moment infinite
+DEGREES_OF_FREEDOM = 3.0  # of the Student-t noise: variance 3, third moment infinite
 KERNELS: dict[str, Kernel] = {
     "SE": tp.SquaredExponential(0.2),
     "Matern 5/2": tp.Matern(2.5, 0.2),
 }
-# Past this many payoffs an asked arm is told HELD payoffs at once instead of one: the run stays the
-# policy's own, at a fraction of the asks.
-ONE_BY_ONE = 10_000
-HELD = 10
+# Past SINGLE payoffs an asked arm is told BATCH payoffs at once instead of one: the run is still
+# the policy's own, with a fraction of the asks.
+SINGLE = 10_000
+BATCH = 10
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ class Case:
 
     @property
     def name(self) -> str:
+        """The case in tables."""
         parts = (self.policy, self.features, self.schedule, self.kernel)
         return ", ".join(part for part in parts if part)
 
@@ -55,9 +55,9 @@ def _common(horizon: int) -> dict[str, Any]:
 
 
 def _plain(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
-    # GP-UCB has no authors' schedule: the sub-Gaussian width with the noise's standard deviation.
-    width = tp.SubGaussian(math.sqrt(FREEDOM), 1.0, 1.0, 0.1)
-    return tp.gp_ucb(space, kernel, width, seed=1)
+    # GP-UCB has no authors' schedule: the sub-Gaussian beta with the noise's standard deviation.
+    beta = tp.SubGaussian(math.sqrt(DEGREES_OF_FREEDOM), 1.0, 1.0, 0.1)
+    return tp.gp_ucb(space, kernel, beta, seed=1)
 
 
 def _truncated(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
@@ -78,7 +78,7 @@ def _medians(space: tp.Finite, kernel: Kernel, horizon: int) -> ArmOptimizer:
 
 
 def all_cases() -> list[Case]:
-    """Every policy and feature map, under every kernel it allows."""
+    """Return every policy and feature map, with every kernel it allows."""
     kinds: list[tuple[str, str, str, Any, tuple[str, ...]]] = [
         ("gp_ucb", "", "sub-Gaussian", _plain, ("SE", "Matern 5/2")),
         ("tgp_ucb", "", "authors", _truncated, ("SE", "Matern 5/2")),
@@ -104,12 +104,12 @@ def all_cases() -> list[Case]:
 
 
 def line(arms: int) -> tp.Finite:
-    """`arms` equidistant arms: 0.01, 0.02, .., 1.00 for a hundred."""
+    """Return equidistant arms: 0.01, 0.02, .., 1.00 for a hundred."""
     return tp.Finite(np.arange(1, arms + 1)[:, None] / arms)
 
 
 def sample_function(kernel: Kernel, space: tp.Finite, seed: int) -> Array:
-    """A draw of the Gaussian process at the arms, (n,), scaled to max |f| = 1."""
+    """Return a draw of the Gaussian process at the arms, (n,), scaled to max |f| = 1."""
     psi = kernel_coordinates(kernel, space.inputs)
     f = psi @ np.random.default_rng(seed).standard_normal(psi.shape[1])
     return f / np.abs(f).max()
@@ -123,35 +123,36 @@ class Payoffs:
         self._rng = np.random.default_rng(seed)
 
     def noise(self, count: int) -> list[float]:
-        return self._rng.standard_t(FREEDOM, count).tolist()
+        """Return the next `count` draws."""
+        return self._rng.standard_t(DEGREES_OF_FREEDOM, count).tolist()
 
 
 def play(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> None:
-    """One real round, ask and tell, for each entry of `noise`; what the benchmarks time."""
+    """Ask and tell once for each entry of `noise`: the rounds that are timed."""
     for error in noise:
         arm = optimizer.ask_index()
         optimizer.tell_index(arm, means[arm] + error)
 
 
 def advance(optimizer: ArmOptimizer, payoffs: Payoffs, t: int) -> None:
-    """Bring the optimizer to t payoffs: the policy's own run (see ONE_BY_ONE)."""
-    play(optimizer, payoffs.means, payoffs.noise(min(t, ONE_BY_ONE) - len(optimizer)))
+    """Run the policy until it has t payoffs (see SINGLE)."""
+    play(optimizer, payoffs.means, payoffs.noise(min(t, SINGLE) - len(optimizer)))
     while len(optimizer) < t:
         arm = optimizer.ask_index()
-        noise = np.array(payoffs.noise(min(HELD, t - len(optimizer))))
+        noise = np.array(payoffs.noise(min(BATCH, t - len(optimizer))))
         optimizer.tell_index(arm, payoffs.means[arm] + noise)
 
 
 def snapshots(
-    case: Case, arms: int, horizon: int, marks: tuple[int, ...], folder: Path
+    case: Case, arms: int, horizon: int, sizes: tuple[int, ...], folder: Path
 ) -> tuple[list[float], dict[int, Path]]:
-    """Run `case` through the ascending `marks`, saving it at each; return means and files."""
+    """Run a case and save it at the ascending numbers of payoffs; return means and files."""
     space, kernel = line(arms), KERNELS[case.kernel]
     payoffs = Payoffs(sample_function(kernel, space, seed=2), seed=3)
     optimizer = case.make(space, kernel, horizon)
     files = {}
-    for mark in marks:
-        advance(optimizer, payoffs, mark)
-        files[mark] = folder / f"{mark}.npz"
-        optimizer.save(files[mark])
+    for size in sizes:
+        advance(optimizer, payoffs, size)
+        files[size] = folder / f"{size}.npz"
+        optimizer.save(files[size])
     return payoffs.means, files

@@ -1,4 +1,4 @@
-"""The floor under a round: the bare LAPACK and BLAS calls that its policy cannot do without.
+"""A lower bound of a round's cost: the bare LAPACK and BLAS calls its policy needs. For rounds.py.
 
 Calls go through scipy's thin wrappers, in place, on arrays allocated beforehand in Fortran order.
 Searching, sorting, square roots and the choice of the arm are left out, so that a floor is below
@@ -6,7 +6,7 @@ what any program made of these calls can reach. Matrices to be decomposed are th
 itself, since LAPACK's time depends on how their eigenvalues lie. Two floors are given:
 
     lapack   V's symmetric eigendecomposition comes from dsyevd, the way LAPACK offers
-    update   it is carried on by rank one, for the price of its one r x r product alone
+    update   it is updated by rank one, at the cost of one r x r product alone
 
 Notation as in `tailproof.bandits.posterior.features`: A (n, r) coordinates, W (u, r) directions,
 V = A^T N A + ridge = Q^T L Q of size r.
@@ -199,7 +199,7 @@ def _dictionary_calls(
 
 def observe(optimizer: ArmOptimizer, step: Callable[[], None], rounds: int) -> Observed:
     """Play `rounds` rounds with `step` and return what was met on the way."""
-    posterior: Any = optimizer._posterior
+    posterior: Any = optimizer.posterior
     n, none = len(optimizer.space), np.empty((0, 0))
     if optimizer.config.policy in ("gp_ucb", "tgp_ucb"):
         rank = posterior._coordinates.shape[1]
@@ -220,37 +220,33 @@ def observe(optimizer: ArmOptimizer, step: Callable[[], None], rounds: int) -> O
         searched=round(searched),
         groups=round(groups),
         dictionary=round(dictionary),
-        span=posterior._psi.shape[1] if nystrom else 0,
+        span=posterior.kernel_coordinates.shape[1] if nystrom else 0,
         changed=float(changes),
     )
     if not nystrom:
         return Observed(sizes, inner, none)
-    rows = posterior._psi[posterior.dictionary]
+    rows = posterior.kernel_coordinates[posterior.dictionary]
     gram = rows.T @ rows if len(rows) >= rows.shape[1] else rows @ rows.T
     return Observed(sizes, inner, gram)
 
 
-def _inner(optimizer: ArmOptimizer) -> Any:
-    """The posterior that works in directions: a Nystrom posterior holds one."""
-    return getattr(optimizer._posterior, "_inner", optimizer._posterior)
-
-
 def _inner_matrix(optimizer: ArmOptimizer) -> Array:
-    a = _inner(optimizer).embedding.coordinates
+    posterior: Any = optimizer.posterior
+    a = posterior.embedding.coordinates
     counts = np.bincount(optimizer.history.indices, minlength=len(a))
     return (a.T * counts) @ a + optimizer.config.options["ridge"] * np.eye(a.shape[1])
 
 
 def _direction_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
     """Distinct directions (0 if W is the identity), arms searched, groups, |D|."""
-    posterior, inner = optimizer._posterior, _inner(optimizer)
-    w = inner.embedding.directions
+    posterior: Any = optimizer.posterior
+    w = posterior.embedding.directions
     identity = w.shape[0] == w.shape[1] and np.array_equal(w, np.eye(len(w)))
     directions = 0 if identity else len(w)
     dictionary = len(getattr(posterior, "dictionary", ()))
-    estimator = inner._estimator
+    estimator = posterior.estimator
     if optimizer.config.policy == "moma_gp_ucb":
-        return directions, 0, estimator.groups(posterior), dictionary
-    level = optimizer._schedule.truncation(len(optimizer), posterior.directions)
-    bites = np.sqrt(np.maximum(inner.leverage, 0.0)) * estimator._largest > level
+        return directions, 0, estimator.blocks(posterior), dictionary
+    threshold = optimizer.schedule.truncation(len(optimizer), posterior.directions)
+    bites = np.sqrt(np.maximum(posterior.leverage, 0.0)) * estimator.store.largest > threshold
     return directions, int(bites.sum()), 0, dictionary

@@ -1,11 +1,11 @@
-"""The arena's laws: mean f exactly, moments as stated, the trap's payoffs as described."""
+"""Noise laws: mean f exactly, moments as stated, the trap's payoffs as described."""
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from rivals.laws import LAWS, ContaminatedNormal, SymmetricLomax
-from rivals.problems import PROBLEMS, cell
+from rivals.problems import OBJECTIVES, problem
 from rivals.trap import TRAPS
 
 DRAWS = 200_000
@@ -58,13 +58,13 @@ def test_the_lomax_moment_is_the_integral(alpha):
         SymmetricLomax(1.5).moment_bound(0.6, 0.0)
 
 
-@pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "trap"])
-def test_a_factor_s_means_are_at_least_one_half_everywhere(name):
-    one = cell(name, "lognormal", seed=1)
-    means = one.means(one.problem.domain.cover(4096, np.random.default_rng(0)))
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "trap"])
+def test_means_under_multiplicative_noise_are_at_least_one_half_everywhere(name):
+    target = problem(name, "lognormal", seed=1)
+    means = target.means(target.domain.cover(4096, np.random.default_rng(0)))
     assert means.min() >= 0.5 - 1e-9
-    params = one.problem.domain.params(one.problem.domain.draw(1, np.random.default_rng(0))[0])
-    assert one.payoff(params, np.random.default_rng(0)) > 0.0
+    params = target.domain.params(target.domain.draw(1, np.random.default_rng(0))[0])
+    assert target.payoff(params, np.random.default_rng(0)) > 0.0
 
 
 def test_noise_is_of_the_functions_size():

@@ -1,4 +1,4 @@
-"""One round of the literal transcription in tests/literal.py against one of ours, same history."""
+"""Time of a round of the literal transcription in tests/literal.py against ours. For rounds.py."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 import tailproof as tp
-from problem import KERNELS, Case, Payoffs, play
-from tailproof.bandits.features import rounding
+from rounds_cases import KERNELS, Case, Payoffs, play
 from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.posterior.nystrom import rank_tolerance
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import literal
 
-WARM = 16  # untimed rounds after a load
+WARM_UP = 16  # untimed rounds after a load
 
 
 def compare(
@@ -40,7 +40,7 @@ def compare(
         literal_round(optimizer.ask_index(), stream.noise(1)[0])
         theirs.append(time.process_time() - start)
         optimizer = tp.load(file)
-        play(optimizer, means, stream.noise(WARM))
+        play(optimizer, means, stream.noise(WARM_UP))
         noise = stream.noise(rounds)
         start = time.process_time()
         play(optimizer, means, noise)
@@ -58,7 +58,7 @@ def compare(
 
 
 def _relative(ours: Any, theirs: Any) -> float:
-    """Largest difference, relative to the largest value."""
+    """Return the largest difference, relative to the largest value."""
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
@@ -68,11 +68,11 @@ def transcribe(case: Case, optimizer: ArmOptimizer) -> tuple[Any, Callable[[int,
     K, ridge = kernel.matrix(X, X), optimizer.config.options["ridge"]
     played = optimizer.history.indices.tolist()
     payoffs = optimizer.history.payoffs.tolist()
-    level = optimizer._schedule.truncation
-    posterior: Any = optimizer._posterior
+    truncation = optimizer.schedule.truncation
+    posterior: Any = optimizer.posterior
     reference: Any
     if case.policy in ("gp_ucb", "tgp_ucb"):
-        reference = literal.LiteralRidge(K=K, ridge=ridge, truncation=lambda t: level(t, 0))
+        reference = literal.LiteralRidge(K=K, ridge=ridge, truncation=lambda t: truncation(t, 0))
         for arm, payoff in zip(played, payoffs, strict=True):
             reference.tell(arm, payoff)
     elif case.features.startswith("Nystrom"):
@@ -96,7 +96,7 @@ def transcribe(case: Case, optimizer: ArmOptimizer) -> tuple[Any, Callable[[int,
 
 
 def _literal_features(case: Case, optimizer: ArmOptimizer, k_diag: Any) -> Any:
-    posterior: Any = optimizer._posterior
+    posterior: Any = optimizer.posterior
     embedding = posterior.embedding
     # Every feature written out, equal ones as often as they occur.
     phi = embedding.coordinates @ embedding.directions.T
@@ -107,11 +107,11 @@ def _literal_features(case: Case, optimizer: ArmOptimizer, k_diag: Any) -> Any:
         "variance": "ii" if case.features == "Exact" else "i",
     }
     if case.policy == "moma_gp_ucb":
-        most = posterior._estimator.most
+        most = posterior.estimator.max_blocks
         return literal.LiteralMedianOfMeans(
-            groups=lambda t, d: literal.group_rule(t, d, most), **common
+            blocks=lambda t, d: literal.block_rule(t, d, most), **common
         )
-    return literal.LiteralFeatures(truncation=optimizer._schedule.truncation, **common)
+    return literal.LiteralFeatures(truncation=optimizer.schedule.truncation, **common)
 
 
 def _literal_nystrom(case: Case, optimizer: ArmOptimizer) -> Any:
@@ -121,7 +121,7 @@ def _literal_nystrom(case: Case, optimizer: ArmOptimizer) -> Any:
     would differ by what lies between, which is another amount on every processor.
     """
     options = optimizer.config.options
-    posterior: Any = optimizer._posterior
+    posterior: Any = optimizer.posterior
     features, horizon = options["features"], options["horizon"]
     authors = case.schedule == "authors"
     delta, eps = options["failure_probability"], features.accuracy
@@ -131,12 +131,12 @@ def _literal_nystrom(case: Case, optimizer: ArmOptimizer) -> Any:
         else literal.theorem4_oversampling(delta=delta, T=horizon, eps=eps)
     )
     return literal.LiteralNystrom(
-        K=posterior._psi @ posterior._psi.T,
+        K=posterior.kernel_coordinates @ posterior.kernel_coordinates.T,
         ridge=options["ridge"],
         oversampling=q,
-        truncation=optimizer._schedule.truncation,
+        truncation=optimizer.schedule.truncation,
         variance="ii",
         once_per_arm=authors,
         leverage="variance/ridge" if authors else "variance",
-        cutoff=rounding(features),
+        cutoff=rank_tolerance(features),
     )

@@ -1,28 +1,28 @@
-"""What is computed for BoTorch is what BoTorch computes itself, where it is installed."""
+"""The closed forms of BoTorch's functions agree with BoTorch, where it is installed."""
 
 import numpy as np
 import pytest
 
 from rivals import botorch_fit
 from rivals.botorch_posterior import (
+    Hyperparameters,
     LogNEI,
     Posterior,
-    Shape,
-    UpperBound,
+    UpperConfidenceBound,
     candidates_for_best,
     plus,
 )
 from rivals.botorch_pursuit import pursue
 
-torch = pytest.importorskip("torch", reason="the peers are not installed")
-pytest.importorskip("botorch", reason="the peers are not installed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # of what torch and the fits say
+torch = pytest.importorskip("torch", reason="benchmarks/requirements.txt is not installed")
+pytest.importorskip("botorch", reason="benchmarks/requirements.txt is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of torch and of the fits
 
 
 def data(d, n, seed=0, tail=1.5):
     rng = np.random.default_rng((seed, d, n))
     X = rng.random((n, d))
-    X[-1] = X[0]  # a point told twice
+    X[-1] = X[0]  # a point evaluated twice
     return X, 3.0 + 2.0 * np.sin(5.0 * X).sum(axis=1) + rng.standard_t(tail, n)
 
 
@@ -30,7 +30,7 @@ SUPPORT, RAW = (2, 7, 5), (0.1, 0.5, 0.9)  # of outliers, with their raw paramet
 
 
 def model_of(X, y, kind):
-    """A model of BoTorch's with some hyperparameters, without outliers or with some."""
+    """A model of BoTorch with given hyperparameters, without outliers or with some."""
     from botorch.models import SingleTaskGP
     from botorch.models.likelihoods.sparse_outlier_noise import SparseOutlierGaussianLikelihood
 
@@ -48,13 +48,13 @@ def model_of(X, y, kind):
     return model
 
 
-def shape_of(X, y, kind):
-    """What `model_of` has, as we keep it."""
-    shape = botorch_fit.shape(model_of(X, y, "plain"))
+def hyperparameters_of(X, y, kind):
+    """The hyperparameters of `model_of`."""
+    found = botorch_fit.hyperparameters(model_of(X, y, "plain"))
     if kind == "plain":
-        return shape
-    noise = botorch_fit.with_outliers(shape.noise, len(X), np.array(SUPPORT), np.array(RAW))
-    return Shape(shape.lengthscales, shape.constant, noise)
+        return found
+    noise = botorch_fit.with_outliers(found.noise, len(X), np.array(SUPPORT), np.array(RAW))
+    return Hyperparameters(found.lengthscales, found.constant, noise)
 
 
 def likelihood_of(model):
@@ -87,7 +87,7 @@ def test_loss_and_gradients_are_those_of_botorch(kind, d, n):
     np.testing.assert_allclose(gradient, known, rtol=1e-7, atol=1e-10)
 
 
-def same_shape(ours, theirs):
+def assert_same_hyperparameters(ours, theirs):
     np.testing.assert_allclose(ours.lengthscales, theirs.lengthscales, rtol=1e-2)
     np.testing.assert_allclose(ours.noise, theirs.noise, rtol=2e-2)
     assert ours.constant == pytest.approx(theirs.constant, abs=1e-2)
@@ -101,8 +101,8 @@ def test_a_fit_ends_where_botorch_s_own_ends():
     for own in (True, False):
         mll = likelihood_of(model_of(X, y, "plain"))
         fit_gpytorch_mll(mll, closure=botorch_fit.closure(mll) if own else None)
-        found.append(botorch_fit.shape(mll.model))
-    same_shape(*found)
+        found.append(botorch_fit.hyperparameters(mll.model))
+    assert_same_hyperparameters(*found)
 
 
 @pytest.mark.parametrize("seed", [1, 3])
@@ -123,18 +123,18 @@ def test_relevance_pursuit_ends_where_botorch_s_own_ends(seed):
     raw = noise.raw_rho.detach().numpy()
     assert 0 < len(noise.support) < 20
     assert set(np.flatnonzero(ours.noise > ours.noise.min())) <= set(noise.support)
-    theirs = Shape(
+    theirs = Hyperparameters(
         model.covar_module.raw_lengthscale.detach().numpy().ravel(),
         float(model.mean_module.raw_constant),
         botorch_fit.with_outliers(base, 40, np.array(noise.support), raw),
     )
-    same_shape(ours, theirs)
+    assert_same_hyperparameters(ours, theirs)
 
 
 def both(kind, d, n):
     X, y = data(d, n)
     model = model_of(X, y, kind)
-    ours = Posterior(X, y, shape_of(X, y, kind))
+    ours = Posterior(X, y, hyperparameters_of(X, y, kind))
     mll = likelihood_of(model)
     mll.train()
     model(model.train_inputs[0])
@@ -145,13 +145,13 @@ def both(kind, d, n):
 @pytest.mark.parametrize("kind", ["plain", "rrp"])
 @pytest.mark.parametrize(("d", "n"), [(1, 12), (3, 25), (6, 60)])
 def test_bounds_are_those_of_botorch(kind, d, n):
-    from botorch.acquisition import PosteriorMean, UpperConfidenceBound
+    from botorch import acquisition
 
     model, posterior, _ = both(kind, d, n)
     at = np.random.default_rng(1).random((9, d))
     for ours, theirs in (
-        (UpperBound(posterior, 2.0), UpperConfidenceBound(model, beta=4.0)),
-        (UpperBound(posterior, 0.0), PosteriorMean(model)),
+        (UpperConfidenceBound(posterior, 2.0), acquisition.UpperConfidenceBound(model, beta=4.0)),
+        (UpperConfidenceBound(posterior, 0.0), acquisition.PosteriorMean(model)),
     ):
         compare(ours, theirs, at, 1e-7)
     mean, variance = posterior.moments(at)

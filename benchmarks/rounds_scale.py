@@ -1,17 +1,10 @@
-"""Ten thousand arms and a million payoffs in one process: seconds, microseconds a round, memory.
+"""10,000 arms and a million payoffs in one process: seconds, microseconds a round, memory.
 
-`run` starts a fresh process for each policy, so that the memory is that policy's alone; the
-process runs this file.
+`run` starts a new process of this file for each policy, so that the memory is that policy's alone.
+Used by rounds.py.
 """
 
 from __future__ import annotations
-
-import os
-
-# Before numpy loads its BLAS.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
 
 import argparse
 import json
@@ -23,9 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from problem import FREEDOM, KERNELS, Case, Payoffs, all_cases, line, play, sample_function
+from rounds_cases import (
+    DEGREES_OF_FREEDOM,
+    KERNELS,
+    Case,
+    Payoffs,
+    all_cases,
+    line,
+    play,
+    sample_function,
+)
+from tailproof._util.threads import single_thread
 
-# Policies, and the seconds after which a run stops short of its payoffs.
+# Policies, and the seconds after which a run stops even if payoffs are missing.
 POLICIES = {
     "tgp_ucb, authors, SE": 3600.0,
     "ata_gp_ucb, QFF(32), authors, SE": 3600.0,
@@ -34,7 +37,7 @@ POLICIES = {
 
 
 def run(arms: int, payoffs: int, budget: float | None = None) -> list[dict[str, Any]]:
-    """Return one row a policy; `budget` in seconds replaces each policy's own."""
+    """Return one row for each policy; `budget` in seconds limits each policy's own further."""
     rows = []
     for name, seconds in POLICIES.items():
         limit = seconds if budget is None else min(budget, seconds)
@@ -62,7 +65,7 @@ def measure(case: Case, arms: int, payoffs: int, budget: float) -> dict[str, Any
         count = min(chunk, payoffs - len(optimizer))
         chosen = rng.choice(arms, count, p=weights / weights.sum())
         chosen[0] = optimizer.ask_index()
-        optimizer.tell_index(chosen, means[chosen] + rng.standard_t(FREEDOM, count))
+        optimizer.tell_index(chosen, means[chosen] + rng.standard_t(DEGREES_OF_FREEDOM, count))
         asks += 1
         before, now = now, time.perf_counter()
         # Chunks of about a second, so that a slow policy can stop in time.
@@ -91,10 +94,10 @@ def measure(case: Case, arms: int, payoffs: int, budget: float) -> dict[str, Any
 
 
 def peak_memory_mb() -> float:
-    """Largest resident memory of this process so far, in 10^6 bytes.
+    """Return the largest resident memory of this process so far, in 10^6 bytes.
 
-    Linux lets a new process inherit its parent's maximum in getrusage, so its own high-water mark
-    is read where the system gives one.
+    On Linux getrusage inherits the parent's maximum, so the process's own high-water mark is read
+    from /proc; psutil does not have it.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -115,7 +118,8 @@ def main() -> None:
     parser.add_argument("budget", type=float)
     options = parser.parse_args()
     case = next(case for case in all_cases() if case.name == options.case)
-    print(json.dumps(measure(case, options.arms, options.payoffs, options.budget)))
+    with single_thread():
+        print(json.dumps(measure(case, options.arms, options.payoffs, options.budget)))
 
 
 if __name__ == "__main__":

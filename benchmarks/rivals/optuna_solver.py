@@ -1,7 +1,7 @@
 """Optuna's samplers as their users run them.
 
-Optuna knows no finite sets of points: there it suggests a point of the cube, and the nearest arm is
-played and told under that point.
+Optuna has no finite sets of points: there it suggests a point of the cube, and the nearest arm is
+evaluated and its payoff told for that point.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from rivals.peers import load
 POSTERIOR_MEAN = "posterior mean"
 
 
-class OptunaPlayer:
-    """A study that is asked and told. The recommendation is the trial that paid best."""
+class OptunaSolver:
+    """A study that is asked and told; recommends the trial with the largest payoff."""
 
     def __init__(self, domain: Domain, seed: int, sampler: str) -> None:
         optuna = load("optuna")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._domain, self._gp = domain, sampler == "gp"
         self.distributions = _distributions(domain)
-        seed %= 2**32  # optuna's samplers take what numpy's RandomState takes
+        seed %= 2**32  # the range of numpy's RandomState, which the samplers use
         if self._gp:
             load("torch").set_num_threads(1)
             chosen = optuna.samplers.GPSampler(seed=seed)
@@ -34,27 +34,27 @@ class OptunaPlayer:
         self._trial: Any = None
 
     def ask(self) -> Params:
-        """Return the study's next trial; among arms, the one nearest to it."""
+        """Return the parameters of the study's next trial; among arms, the nearest one."""
         self._trial = self.study.ask(self.distributions)
-        return self._played(self._trial.params)
+        return self._nearest_params(self._trial.params)
 
     def tell(self, params: Params, value: float) -> None:
         """Tell the trial's value."""
         self.study.tell(self._trial, value)
 
     def recommend(self) -> Params:
-        """Return the trial that paid best."""
-        return self._played(self.study.best_trial.params)
+        """Return the parameters of the trial with the largest payoff."""
+        return self._nearest_params(self.study.best_trial.params)
 
     def alternatives(self) -> dict[str, Params]:
-        """Return what GPSampler's own model holds best among the trials, where it has a model."""
+        """Return the trial with the best posterior mean of GPSampler's own model, if it has one."""
         trials = self.study.get_trials(deepcopy=False)
         if not self._gp or len(trials) < 2:
             return {}
-        means = _optuna_means(self.distributions, trials)
-        return {POSTERIOR_MEAN: self._played(trials[int(np.argmax(means))].params)}
+        means = _posterior_means(self.distributions, trials)
+        return {POSTERIOR_MEAN: self._nearest_params(trials[int(np.argmax(means))].params)}
 
-    def _played(self, params: Any) -> Params:
+    def _nearest_params(self, params: Any) -> Params:
         return self._domain.params(self._domain.point(params))
 
 
@@ -69,7 +69,7 @@ def _distributions(domain: Domain) -> dict[str, Any]:
     }
 
 
-def _optuna_means(distributions: dict[str, Any], trials: list[Any]) -> Array:
+def _posterior_means(distributions: dict[str, Any], trials: list[Any]) -> Array:
     """Fit the model GPSampler would fit next, with its own code, and return the trials' means."""
     gp, space, prior = (load(f"optuna._gp.{name}") for name in ("gp", "search_space", "prior"))
     torch = load("torch")

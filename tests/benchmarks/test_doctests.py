@@ -1,0 +1,16 @@
+"""Examples in the docstrings of the benchmarks."""
+
+import doctest
+import importlib
+
+import pytest
+
+RIVALS = ("analysis", "claims", "domains", "methods", "problems", "run", "seeds")
+MODULES = ("reporting", *(f"rivals.{name}" for name in RIVALS))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_are_right(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0
