@@ -103,30 +103,36 @@ def test_a_kernel_matrix_over_arms_will_do():
 
 def test_draws_are_reproducible_and_frozen():
     kernel, arms = SquaredExponential(0.2), grid(1)
-    one, two = (sample_rkhs_function(kernel, arms, np.random.default_rng(9)) for _ in range(2))
-    assert np.array_equal(one(arms), two(arms))
+    first, second = (sample_rkhs_function(kernel, arms, np.random.default_rng(9)) for _ in range(2))
+    assert np.array_equal(first(arms), second(arms))
     with pytest.raises(ValueError, match="read-only"):
-        one.coefficients[0] = 0.0
+        first.coefficients[0] = 0.0
 
 
-ONE, RNG = np.array([[0.5]]), np.random.default_rng(0)
+ARM, RNG = np.array([[0.5]]), np.random.default_rng(0)
 SE = SquaredExponential(0.2)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: sample_rkhs_function(SE, ONE, RNG, terms=0), "`terms >= 1` must hold"),
-        (lambda: sample_rkhs_function(SE, ONE, RNG, support="box"), "`support` must be one of"),
-        (lambda: sample_rkhs_function(SE, ONE, RNG, normalize="l2"), "`normalize` must be one of"),
-        (lambda: sample_rkhs_function(SE, ONE, RNG, coefficients=(1, 1)), "`low < high` must hold"),
-        (lambda: sample_rkhs_function(SE, ONE, RNG, coefficients=1), "must be a pair"),
-        (lambda: sample_rkhs_function(SE, ONE, RNG, normalize="unit_range"), "a single arm"),
-        (lambda: sample_rkhs_function(SE, ONE, 3), "`rng` must be a numpy.random.Generator"),
-        (lambda: sample_rkhs_function(SE, ONE[:0], RNG), "`arms` must hold at least one arm"),
-        (lambda: RKHSFunction(SE, ONE, [1.0, 2.0]), "must have the same length"),
-        (lambda: RKHSFunction("se", ONE, [1.0]), "`kernel` must be a kernel"),
-        (lambda: RKHSFunction(SE, ONE, [1.0]).max_abs(ONE[:0]), "at least one point"),
+        (lambda: sample_rkhs_function(SE, ARM, RNG, terms=0), "`terms >= 1` must hold"),
+        (lambda: sample_rkhs_function(SE, ARM, RNG, support="box"), "`support` must be one of"),
+        (
+            lambda: sample_rkhs_function(SE, ARM, RNG, normalize="l2"),
+            "`normalize` must be one of",
+        ),
+        (
+            lambda: sample_rkhs_function(SE, ARM, RNG, coefficients=(1, 1)),
+            "`low < high` must hold",
+        ),
+        (lambda: sample_rkhs_function(SE, ARM, RNG, coefficients=1), "must be a pair"),
+        (lambda: sample_rkhs_function(SE, ARM, RNG, normalize="unit_range"), "a single arm"),
+        (lambda: sample_rkhs_function(SE, ARM, 3), "`rng` must be a numpy.random.Generator"),
+        (lambda: sample_rkhs_function(SE, ARM[:0], RNG), "`arms` must hold at least one arm"),
+        (lambda: RKHSFunction(SE, ARM, [1.0, 2.0]), "must have the same length"),
+        (lambda: RKHSFunction("se", ARM, [1.0]), "`kernel` must be a kernel"),
+        (lambda: RKHSFunction(SE, ARM, [1.0]).max_abs(ARM[:0]), "at least one point"),
     ],
 )
 def test_wrong_arguments_are_named(make, message):

@@ -1,6 +1,4 @@
-"""Exponents, rates and the sublinear range, against what the paper's remarks state."""
-
-import math
+"""Exponents and the sublinear range, against what the paper's remarks state."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailproof import theory
-from tailproof.bandits.schedules import MomentBound
 
 alphas = st.floats(0.05, 1.0)
 smoothness = st.floats(0.5, 20.0)
@@ -65,53 +62,6 @@ def test_smoother_matern_kernels_approach_the_se_exponent():
     powers = theory.regret_exponent(4, 0.7, "matern", dim=2, nu=[1.0, 10.0, 1e3, 1e7])
     assert np.all(np.diff(powers) < 0.0)
     assert powers[-1] == pytest.approx(float(theory.regret_exponent(4, 0.7, "se")), abs=1e-5)
-
-
-@pytest.mark.parametrize(("dim", "nu"), [(1, 2.5), (2, 3.5)])
-def test_gain_rates_have_the_shapes_of_lemma_4(dim, nu):
-    t = np.array([10, 10**3, 10**6])
-    log = np.log(t)
-    np.testing.assert_allclose(theory.linear_gain_rate(t, dim), dim * log)
-    np.testing.assert_allclose(theory.squared_exponential_gain_rate(t, dim), log ** (dim + 1))
-    slope = np.diff(np.log(theory.matern_gain_rate(t, dim, nu) / log)) / np.diff(log)
-    np.testing.assert_allclose(slope, float(theory.gain_exponent("matern", dim, nu)))
-
-
-@properties
-@given(alpha=alphas, nu=smoothness, dim=dims)
-def test_matern_lower_rate_grows_with_its_exponent(alpha, nu, dim):
-    moment, T = MomentBound(alpha, 2.0), np.array([10**3, 10**6])
-    rate = theory.matern_lower_rate(moment, 1.5, T, dim=dim, nu=nu)
-    slope = math.log(rate[1] / rate[0]) / math.log(10**3)
-    assert slope == pytest.approx(float(theory.regret_exponent(2, alpha, "matern", dim, nu)))
-
-
-def test_se_lower_rate_is_the_stated_formula_and_silent_where_the_theorem_is():
-    a, v, B, T, d = 0.8, 3.0, 2.0, 10**5, 2
-    log = math.log(v ** (-1 / a) * B ** ((1 + a) / a) * T)
-    stated = v ** (1 / (1 + a)) * log ** (d * a / (1 + a)) * T ** (1 / (1 + a))
-    rate = theory.squared_exponential_lower_rate(MomentBound(a, v), B, T, dim=d)
-    assert float(rate) == pytest.approx(stated)
-    few = theory.squared_exponential_lower_rate(MomentBound(1.0, 100.0), 1.0, [10, 1_000], dim=1)
-    assert np.isnan(few[0])
-    assert few[1] > 0.0
-
-
-@properties
-@given(alpha=alphas, factor=st.floats(0.01, 100))
-def test_lower_rates_scale_with_the_unit_of_payoff(alpha, factor):
-    one, other = MomentBound(alpha, 2.0), MomentBound(alpha, 2.0 * factor ** (1 + alpha))
-    for rate in (
-        lambda m, B: theory.matern_lower_rate(m, B, 10**6, dim=2, nu=1.5),
-        lambda m, B: theory.squared_exponential_lower_rate(m, B, 10**6, dim=2),
-    ):
-        assert float(rate(other, 3.0 * factor)) == pytest.approx(factor * float(rate(one, 3.0)))
-
-
-def test_lower_bounds_say_that_their_constant_is_open():
-    assert "constant open" in theory.OPEN_CONSTANT
-    for function in (theory.squared_exponential_lower_rate, theory.matern_lower_rate):
-        assert "constant is open" in function.__doc__
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Played out: the regret of every policy under theory settings stays below its bound, every run.
+"""The regret of every policy under theory settings stays below its bound in simulated runs.
 
 Besides R_T, each run adds up sum_t 2 beta_t sigma_{t-1}(x_t), what the proofs bound R_T by. That
 sum does not depend on luck: it must stay below the bound too, and comes within a factor of a few
