@@ -4,7 +4,7 @@ It gets the domain's own coordinates, chooses among the arms where there are fin
 and rounds integers in its model's inputs. BoTorch makes and fits the models and maximizes the
 acquisition function. Likelihoods, relevance pursuit and acquisition functions are computed by our
 re-implementations in `botorch_fit`, `botorch_pursuit` and `botorch_posterior`: the same functions,
-LogNEI for the same draws, so that a run takes seconds instead of minutes. The draws are not
+LogNEI for the same draws, in less than a tenth of the time. The draws are not
 BoTorch's: one Sobol sequence for the baseline and the candidate together, and independent draws for
 pruning, kept from round to round. `botorch_reference` has the loop with BoTorch's code alone.
 """

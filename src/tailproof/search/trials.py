@@ -48,7 +48,7 @@ class Recommendation:
     mean, lower, upper
         Its mean payoff, and an interval that holds it with probability about `level`.
     level
-        Confidence level of the interval: empirical, not a theorem's (docs/arena.md states the
+        Confidence level of the interval: empirical, not a theorem's (docs/rivals.md states the
         coverage).
     payoffs
         Number of payoffs of this very configuration.
