@@ -74,7 +74,8 @@ def _rkhs(family: str, seed: int) -> Objective:
     """f = sum of 100 kernels on [0, 1], another function in every seed."""
     grid = np.linspace(0.0, 1.0, GRID)[:, None]
     rng = seeds.generator("function", family, "rkhs", seed)
-    f = sample_rkhs_function(RKHS_KERNEL, grid, rng, support="cube", normalize="unit_range")
+    drawn = sample_rkhs_function(RKHS_KERNEL, grid, rng, support="cube")
+    f = drawn.scaled_to_unit_range(grid)
     best = -_polished_minimum(lambda x: -f(x), grid)
     lowest = _polished_minimum(f, grid)
     return Objective("rkhs", Box((Axis("x", 0.0, 1.0),)), f, best, lowest, RKHS_KERNEL)
@@ -96,7 +97,8 @@ def _arms(family: str, seed: int) -> Objective:
     """200 arms in [0, 1]^3 and a function on them, both different in every seed."""
     rng = seeds.generator("function", family, "arms", seed)
     points = rng.random((NUMBER_OF_ARMS, ARMS_DIMENSION))
-    f = sample_rkhs_function(ARMS_KERNEL, points, rng, support="cube", normalize="unit_range")
+    drawn = sample_rkhs_function(ARMS_KERNEL, points, rng, support="cube")
+    f = drawn.scaled_to_unit_range(points)
     values = f(points)
     return Objective("arms", Arms(points), f, float(values.max()), float(values.min()), ARMS_KERNEL)
 

@@ -74,8 +74,7 @@ class SyntheticArms:
         means = checks.finite_array("means", self.means, ndim=1)
         if means.size == 0:
             raise ValueError("`means` must hold at least one arm, but got none.")
-        if not isinstance(self.law, PayoffLaw):
-            raise ValueError(f"`law` must be a noise or payoff law, but got law={self.law!r}.")
+        checks.instance("law", self.law, PayoffLaw, "a noise or payoff law")
         if isinstance(self.law, Spike) and self.law.arm >= means.size:
             raise ValueError(f"`law.arm < {means.size}` must hold, but got law.arm={self.law.arm}.")
         means.flags.writeable = False

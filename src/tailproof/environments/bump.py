@@ -16,11 +16,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln, j0, jv
 
-Array = NDArray[np.float64]
+from tailproof.environments._laws import Array
 
 # 200 nodes give h(0) to 1e-14; an oscillation of r cycles needs a few nodes more a cycle.
 BASE_NODES = 200

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +14,6 @@ from tailproof.environments._laws import Array, generator
 from tailproof.kernels import Kernel
 
 Support = Literal["arms", "cube"]
-
-
-def _largest(function: Callable[[ArrayLike], Array], points: ArrayLike) -> float:
-    values = function(points)
-    if values.size == 0:
-        raise ValueError("`points` must hold at least one point, but got none.")
-    return float(np.abs(values).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +45,7 @@ class RKHSFunction:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernel, Kernel):
-            raise ValueError(f"`kernel` must be a kernel, but got kernel={self.kernel!r}.")
+        checks.instance("kernel", self.kernel, Kernel, "a kernel")
         support = checks.finite_array("support", self.support, ndim=2)
         coefficients = checks.finite_array("coefficients", self.coefficients, ndim=1)
         if len(support) != len(coefficients) or len(support) == 0:
@@ -83,7 +74,28 @@ class RKHSFunction:
 
     def max_abs(self, points: ArrayLike) -> float:
         """Return max |f| over `points` (n, d): the experiments' B, which is not the norm."""
-        return _largest(self, points)
+        values = self(points)
+        if values.size == 0:
+            raise ValueError("`points` must hold at least one point, but got none.")
+        return float(np.abs(values).max())
+
+    def scaled_to_unit_max(self, points: ArrayLike) -> RKHSFunction:
+        """Return f / max |f|, the maximum over `points` (n, d)."""
+        factor = _inverse("max |f|", self.max_abs(points))
+        return RKHSFunction(self.kernel, self.support, self.coefficients, self.scale * factor)
+
+    def scaled_to_unit_range(self, points: ArrayLike) -> ShiftedFunction:
+        """Return (f - min f) / (max f - min f), which is in [0, 1] over `points` (n, d)."""
+        values = self(points)
+        factor = _inverse("max f - min f", float(np.ptp(values)))
+        scaled = RKHSFunction(self.kernel, self.support, self.coefficients, self.scale * factor)
+        return ShiftedFunction(scaled, -factor * float(values.min()))
+
+
+def _inverse(name: str, size: float) -> float:
+    if size <= 0.0:
+        raise ValueError(f"`{name} > 0` must hold over `points`, but got {size:g}.")
+    return 1.0 / size
 
 
 @dataclass(frozen=True)
@@ -111,36 +123,6 @@ class ShiftedFunction:
         """Return f at `points` (n, d), shape (n,)."""
         return self.base(points) + self.shift
 
-    def max_abs(self, points: ArrayLike) -> float:
-        """Return max |f| over `points` (n, d)."""
-        return _largest(self, points)
-
-
-@overload
-def sample_rkhs_function(
-    kernel: Kernel,
-    arms: ArrayLike,
-    rng: np.random.Generator,
-    *,
-    support: Support = ...,
-    terms: int = ...,
-    coefficients: tuple[float, float] = ...,
-    normalize: Literal["none", "max_abs"] = ...,
-) -> RKHSFunction: ...
-
-
-@overload
-def sample_rkhs_function(
-    kernel: Kernel,
-    arms: ArrayLike,
-    rng: np.random.Generator,
-    *,
-    support: Support = ...,
-    terms: int = ...,
-    coefficients: tuple[float, float] = ...,
-    normalize: Literal["unit_range"],
-) -> ShiftedFunction: ...
-
 
 def sample_rkhs_function(
     kernel: Kernel,
@@ -150,13 +132,12 @@ def sample_rkhs_function(
     support: Support = "arms",
     terms: int = 100,
     coefficients: tuple[float, float] = (-1.0, 1.0),
-    normalize: Literal["none", "max_abs", "unit_range"] = "none",
-) -> RKHSFunction | ShiftedFunction:
+) -> RKHSFunction:
     """Draw a random function of the kernel's RKHS.
 
     The paper draws 100 support points from the arms, coefficients uniform on [-1, 1] (on [0, 1]
     for Pareto payoffs), and does not normalize; the authors' runs draw the support from the unit
-    cube and divide by max |f| over the arms.
+    cube and divide by max |f| over the arms (`RKHSFunction.scaled_to_unit_max`).
 
     Parameters
     ----------
@@ -173,45 +154,25 @@ def sample_rkhs_function(
         Number of support points.
     coefficients
         The ends (low, high) of the coefficients' uniform law.
-    normalize
-        "none"; "max_abs": divided by max |f| over the arms; "unit_range": mapped to [0, 1] over
-        the arms (panel f), which adds a constant, so a `ShiftedFunction` without a norm comes
-        back.
-
-    Returns
-    -------
-    RKHSFunction or ShiftedFunction
-        A callable on (n, d) points.
 
     Examples
     --------
     >>> from tailproof.kernels import SquaredExponential
     >>> arms = np.linspace(0.01, 1.0, 100)[:, None]
     >>> rng = np.random.default_rng(0)
-    >>> f = sample_rkhs_function(SquaredExponential(0.2), arms, rng, normalize="max_abs")
-    >>> round(f.max_abs(arms), 9)
+    >>> f = sample_rkhs_function(SquaredExponential(0.2), arms, rng)
+    >>> round(f.scaled_to_unit_max(arms).max_abs(arms), 9)
     1.0
     """
     x = checks.finite_array("arms", arms, ndim=2)
     if len(x) == 0:
         raise ValueError("`arms` must hold at least one arm, but got none.")
     checks.choice("support", support, ("arms", "cube"))
-    checks.choice("normalize", normalize, ("none", "max_abs", "unit_range"))
     rng, terms = generator(rng), checks.integer("terms", terms, low=1)
     low, high = _coefficient_range(coefficients)
     on_arms = support == "arms"
     points = x[rng.integers(len(x), size=terms)] if on_arms else rng.random((terms, x.shape[1]))
-    weights = rng.uniform(low, high, terms)
-    raw = RKHSFunction(kernel, points, weights)
-    if normalize == "none":
-        return raw
-    values = raw(x)
-    if normalize == "max_abs":
-        return RKHSFunction(kernel, points, weights, _inverse(float(np.abs(values).max())))
-    scale = _inverse(float(values.max() - values.min()))
-    return ShiftedFunction(
-        RKHSFunction(kernel, points, weights, scale), -scale * float(values.min())
-    )
+    return RKHSFunction(kernel, points, rng.uniform(low, high, terms))
 
 
 def _coefficient_range(coefficients: Any) -> tuple[float, float]:
@@ -225,12 +186,3 @@ def _coefficient_range(coefficients: Any) -> tuple[float, float]:
     if low >= high:
         raise ValueError(f"`low < high` must hold, but got coefficients={coefficients!r}.")
     return low, high
-
-
-def _inverse(size: float) -> float:
-    if size <= 0.0:
-        raise ValueError(
-            "`normalize` needs a function that is not zero (for 'unit_range': that varies) over "
-            "the arms, but got one that is; a single arm has no range."
-        )
-    return 1.0 / size

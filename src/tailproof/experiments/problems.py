@@ -85,9 +85,10 @@ class Synthetic:
     def problem(self, generators: Generators) -> Problem:
         """Return the problem of the repetition that these generators belong to."""
         rng = generators("function")
-        f = sample_rkhs_function(
-            self.kernel, ARMS, rng, **_SAMPLING, coefficients=self.coefficients, normalize="max_abs"
-        )(ARMS)
+        drawn = sample_rkhs_function(
+            self.kernel, ARMS, rng, **_SAMPLING, coefficients=self.coefficients
+        )
+        f = drawn.scaled_to_unit_max(ARMS)(ARMS)
         space, kernel = Finite(ARMS), self.kernel
         return Problem(
             space,
@@ -201,7 +202,8 @@ class Spiked:
     def problem(self, generators: Generators) -> Problem:
         """Return the problem of the repetition that these generators belong to."""
         rng = generators("shared function")
-        f = sample_rkhs_function(self.kernel, ARMS, rng, **_SAMPLING, normalize="unit_range")(ARMS)
+        drawn = sample_rkhs_function(self.kernel, ARMS, rng, **_SAMPLING)
+        f = drawn.scaled_to_unit_range(ARMS)(ARMS)
         rng = generators("spike")
         arm = int(rng.integers(len(ARMS)))
         sign = 1.0 if rng.random() < 0.5 else -1.0

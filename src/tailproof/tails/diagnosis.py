@@ -153,7 +153,7 @@ def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
     )
     return [
         f"payoffs are not independent: rank autocorrelation {d.autocorrelation:.2f}, of sizes "
-        f"{d.autocorrelation_of_size:.2f}{together}; {pooled.n:,} payoffs tell as much as "
+        f"{d.autocorrelation_of_size:.2f}{together}; {pooled.n:,} payoffs are worth "
         f"{pooled.n / d.design_effect:,.0f} independent ones. Index intervals assume independence "
         f"and are too narrow; {consequence}"
     ]
@@ -186,7 +186,7 @@ def diagnose(
     level: float = 0.9,
     transform: str = "none",
 ) -> Diagnosis:
-    """Say how heavy the tails of `payoffs` are, and which alpha and v the policies may be given.
+    """Diagnose how heavy the tails of `payoffs` are, and which alpha and v policies may be given.
 
     Parameters
     ----------

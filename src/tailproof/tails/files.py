@@ -16,7 +16,7 @@ import numpy as np
 
 from tailproof._util import tables
 from tailproof._util.optional import require
-from tailproof.tails.series import Series, Table, check_magnitude, split
+from tailproof.tails.series import Series, Table, check_magnitude, listed, split
 
 Progress: TypeAlias = Callable[[int], None]
 
@@ -32,16 +32,11 @@ class _Plan:
     notes: list[str]
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f", .. ({len(names)} in all)" if len(names) > 12 else ""
-    return ", ".join(repr(name) for name in names[:12]) + more
-
-
 def _check_column(role: str, name: str, header: Sequence[str]) -> None:
     if name not in header:
         raise ValueError(
             f"`{role}` must be a column of the file, but got {role}={name!r}; "
-            f"there are {_listed(header)}."
+            f"there are {listed(header)}."
         )
 
 
@@ -54,14 +49,14 @@ def _wide_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
     if text:
         raise ValueError(
             "without `by` and `value` every column but the first must hold numbers, "
-            f"but got text in {_listed(text)}; name the column of payoffs with `value`."
+            f"but got text in {listed(text)}; name the column of payoffs with `value`."
         )
     values = list(header[first:])
     if not values:
-        raise ValueError(f"the file must hold a column of numbers, but got {_listed(header)}.")
+        raise ValueError(f"the file must hold a column of numbers, but got {listed(header)}.")
     if len(set(values)) < len(values):
         twice = sorted({name for name in values if values.count(name) > 1})
-        raise ValueError(f"columns must have distinct names, but got {_listed(twice)} twice.")
+        raise ValueError(f"columns must have distinct names, but got {listed(twice)} twice.")
     return _Plan(values, None, notes)
 
 
@@ -80,7 +75,7 @@ def _plan(
         if len(candidates) != 1:
             raise ValueError(
                 "`value` must name the column of payoffs, but it was left out and there are "
-                f"{len(candidates)} columns of numbers beside {by!r}: {_listed(candidates)}."
+                f"{len(candidates)} columns of numbers beside {by!r}: {listed(candidates)}."
             )
         value = candidates[0]
     if value is None:

@@ -47,9 +47,16 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-def _shown(names: Sequence[str]) -> str:
-    head = ", ".join(repr(name) for name in names[:5])
-    return head + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return names as text, at most `most` of them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    head = ", ".join(repr(name) for name in names[:most])
+    return head + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
@@ -159,7 +166,7 @@ def diagnosable(source: Table) -> Table:
         if constant:
             raise ValueError(
                 "`payoffs` must vary, but got a constant series "
-                f"(every payoff of {_shown(constant)} is the same)."
+                f"(every payoff of {listed(constant)} is the same)."
             )
         raise ValueError(
             f"`len(payoffs) >= {MIN_PAYOFFS}` must hold for at least one arm, "
@@ -167,7 +174,7 @@ def diagnosable(source: Table) -> Table:
         )
     notes = list(source.notes)
     if short:
-        notes.append(f"left out, fewer than {MIN_PAYOFFS} payoffs: {_shown(short)}")
+        notes.append(f"left out, fewer than {MIN_PAYOFFS} payoffs: {listed(short)}")
     if constant:
-        notes.append(f"left out, constant: {_shown(constant)}")
+        notes.append(f"left out, constant: {listed(constant)}")
     return Table(arms, source.aligned and len(arms) > 1, notes)

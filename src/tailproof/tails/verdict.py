@@ -63,8 +63,8 @@ def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple
     if too_dependent(fit, dependence):
         effective = fit.k / dependence.design_effect
         return NOT_GAUSSIAN, (
-            f"the series repeats itself (rank autocorrelation {dependence.autocorrelation:.2f}): "
-            f"its {fit.k} largest deviations tell as much as {effective:.1f} independent ones"
+            f"payoffs are too dependent (rank autocorrelation {dependence.autocorrelation:.2f}): "
+            f"the {fit.k} largest deviations are worth {effective:.1f} independent ones"
         )
     if fit.shape_lower > 0.0 and fit.turns:
         return NOT_GAUSSIAN, f"{_interval(fit)}, but below 0 for the largest among them"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Array = NDArray[np.float64]
+
 
 def round_numbers(rounds: ArrayLike, horizon: int | None = None) -> NDArray[np.int64]:
     """Return `rounds` as an int64 array, each entry at least 1 and at most `horizon`."""
@@ -21,7 +23,7 @@ def round_numbers(rounds: ArrayLike, horizon: int | None = None) -> NDArray[np.i
     return t
 
 
-def at_each_round(name: str, value: ArrayLike, rounds: NDArray[np.int64]) -> NDArray[np.float64]:
+def at_each_round(name: str, value: ArrayLike, rounds: NDArray[np.int64]) -> Array:
     """Return `value`, one number or one a round, as a finite array of the rounds' shape, >= 0."""
     array = np.asarray(value, dtype=np.float64)
     if array.shape not in ((), rounds.shape):

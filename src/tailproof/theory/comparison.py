@@ -14,6 +14,7 @@ from tailproof.bandits.features import Exact, QuadratureFourier
 from tailproof.bandits.low_rank import ROUNDING, kernel_coordinates
 from tailproof.bandits.schedules import MomentBound, Setting
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
+from tailproof.theory._rounds import Array
 from tailproof.theory.gain_relaxation import gain_upper_bound
 from tailproof.theory.lower_bounds import matern_lower_rate, squared_exponential_lower_rate
 from tailproof.theory.upper_bounds import (
@@ -23,8 +24,6 @@ from tailproof.theory.upper_bounds import (
     theorem4_regret_bound,
     trivial_regret_bound,
 )
-
-Array = NDArray[np.float64]
 
 # Every bound needs a matrix of the arms' size factored some dozens of times.
 MAX_ARMS = 1_500

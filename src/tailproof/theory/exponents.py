@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
+from tailproof.theory._rounds import Array
 from tailproof.theory.gain_rates import matern_gain_exponent, moment_order
-
-Array = NDArray[np.float64]
 
 KERNELS = ("linear", "se", "matern")
 

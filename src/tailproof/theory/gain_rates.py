@@ -9,12 +9,10 @@ an upper nor a lower bound on gamma_t. For numbers take `gain_upper_bound` on fi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tailproof._util import checks
-from tailproof.theory._rounds import round_numbers
-
-Array = NDArray[np.float64]
+from tailproof.theory._rounds import Array, round_numbers
 
 
 def linear_gain_rate(rounds: ArrayLike, dim: int) -> Array:

@@ -19,16 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 
 from tailproof._util import checks
 from tailproof.bandits.low_rank import kernel_coordinates
 from tailproof.kernels import Kernel
-from tailproof.theory._rounds import round_numbers
+from tailproof.theory._rounds import Array, round_numbers
 from tailproof.theory.maximum_gain import checked_arms
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

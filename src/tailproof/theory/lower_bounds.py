@@ -12,13 +12,11 @@ shape), `dim` d and `nu` the kernel's smoothness; a stands for alpha.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tailproof._util import checks
 from tailproof.bandits.schedules import MomentBound
-from tailproof.theory._rounds import round_numbers
-
-Array = NDArray[np.float64]
+from tailproof.theory._rounds import Array, round_numbers
 
 OPEN_CONSTANT = "no bound but a rate, since Theorem 2 leaves its absolute constant open"
 

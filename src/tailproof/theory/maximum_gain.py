@@ -30,8 +30,7 @@ from tailproof._compiled import ridge as engine
 from tailproof._util import checks
 from tailproof.bandits.posterior.ridge import RidgePosterior
 from tailproof.kernels import Kernel
-
-Array = NDArray[np.float64]
+from tailproof.theory._rounds import Array
 
 # Greedy attains at least this share of the maximum (monotone submodular functions).
 GREEDY_SHARE = 1.0 - math.exp(-1.0)
@@ -43,8 +42,7 @@ BATCH_ENTRIES = 2**21
 
 def checked_arms(kernel: Kernel, arms: ArrayLike) -> Array:
     """Return `arms` as a non-empty (n, d) array on which the kernel is finite."""
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"`kernel` must be a kernel, but got kernel={kernel!r}.")
+    checks.instance("kernel", kernel, Kernel, "a kernel")
     X = checks.finite_array("arms", arms, ndim=2)
     if X.size == 0:
         raise ValueError(f"`arms` must hold at least one point, but got shape {X.shape}.")

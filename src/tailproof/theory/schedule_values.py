@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tailproof.bandits.schedules import Schedule
-from tailproof.theory._rounds import at_each_round, round_numbers
-
-Array = NDArray[np.float64]
+from tailproof.theory._rounds import Array, at_each_round, round_numbers
 
 
 def truncation_thresholds(schedule: Schedule, rounds: ArrayLike, directions: int = 0) -> Array:

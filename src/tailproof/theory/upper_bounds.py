@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tailproof._util import checks
 from tailproof.bandits.schedules import (
@@ -40,11 +40,9 @@ from tailproof.bandits.schedules import (
     Theorem4,
     theorem4_oversampling,
 )
-from tailproof.theory._rounds import at_each_round, round_numbers
+from tailproof.theory._rounds import Array, at_each_round, round_numbers
 from tailproof.theory.gain_rates import linear_gain_bound
 from tailproof.theory.schedule_values import largest_betas
-
-Array = NDArray[np.float64]
 
 
 def _variance_sum(setting: Setting, gain: Array) -> Array:
