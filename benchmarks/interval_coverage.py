@@ -58,9 +58,9 @@ def table(intervals: list[Interval]) -> list[str]:
         (
             name,
             len(chosen),
-            f"{np.mean([one.lower <= one.truth <= one.upper for one in chosen]):.2f}",
-            f"{np.mean([one.truth < one.lower for one in chosen]):.2f}",
-            f"{np.median([0.5 * (one.upper - one.lower) for one in chosen]):.2f}",
+            f"{np.mean([i.lower <= i.truth <= i.upper for i in chosen]):.2f}",
+            f"{np.mean([i.truth < i.lower for i in chosen]):.2f}",
+            f"{np.median([0.5 * (i.upper - i.lower) for i in chosen]):.2f}",
         )
         for name, chosen in groups.items()
     ]

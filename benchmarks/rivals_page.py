@@ -28,7 +28,7 @@ from rivals.methods import METHODS, OURS, base_method, method_title
 from rivals.plan import SEEDS, Plan
 from rivals.problems import OBJECTIVES, ProblemName
 from rivals.records import RunResult
-from rivals.report import Section, claims_section, ranks_section, trap_section
+from rivals.sections import Section, claims_section, ranks_section, trap_section
 from rivals.trap import NAME as TRAP
 from tailproof._util.files import atomic_write, write_text
 

@@ -23,8 +23,8 @@ import numpy as np
 import rounds_scale
 import tailproof as tp
 from reporting import machine, note, save
-from rounds_cases import Case, Payoffs, all_cases, play, snapshots
-from rounds_floors import Call, Floor, Observed, direction_floor, observe, ridge_floor
+from rounds_cases import Case, Payoffs, all_cases, run_rounds, snapshots
+from rounds_floors import Call, Floor, Observed, feature_floor, observe, ridge_floor
 from rounds_literal import WARM_UP, compare
 from rounds_report import markdown
 from tailproof._util.threads import single_thread
@@ -73,14 +73,14 @@ QUICK = Plan(
 def fresh(file: Path, means: list[float]) -> tuple[ArmOptimizer, Payoffs]:
     """Return the saved optimizer after a warm-up, and the payoffs to come, equal in every block."""
     optimizer, stream = tp.load(file), Payoffs(np.array(means), seed=4)
-    play(optimizer, means, stream.noise(WARM_UP))
+    run_rounds(optimizer, means, stream.noise(WARM_UP))
     return optimizer, stream
 
 
 def time_rounds(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> float:
     """Return seconds a round, ask_index and tell_index."""
     start = time.process_time()
-    play(optimizer, means, noise)
+    run_rounds(optimizer, means, noise)
     return (time.process_time() - start) / len(noise)
 
 
@@ -105,7 +105,7 @@ def time_calls(call: Call, calls: int) -> float:
 def observe_rounds(file: Path, means: list[float], rounds: int) -> Observed:
     """Run the rounds that will be timed, untimed, and return the sizes of their arrays."""
     optimizer, stream = fresh(file, means)
-    return observe(optimizer, lambda: play(optimizer, means, stream.noise(1)), rounds)
+    return observe(optimizer, lambda: run_rounds(optimizer, means, stream.noise(1)), rounds)
 
 
 def floors_of(case: Case, observed: Observed) -> dict[str, Floor]:
@@ -113,7 +113,7 @@ def floors_of(case: Case, observed: Observed) -> dict[str, Floor]:
     if case.policy in ("gp_ucb", "tgp_ucb"):
         # No eigendecomposition, so one floor; timed twice, the two show how much is noise.
         return {kind: ridge_floor(observed.sizes) for kind in FLOORS}
-    return {kind: direction_floor(observed, kind) for kind in FLOORS}
+    return {kind: feature_floor(observed, kind) for kind in FLOORS}
 
 
 def measure_block(

@@ -127,7 +127,7 @@ class Payoffs:
         return self._rng.standard_t(DEGREES_OF_FREEDOM, count).tolist()
 
 
-def play(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> None:
+def run_rounds(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> None:
     """Ask and tell once for each entry of `noise`: the rounds that are timed."""
     for error in noise:
         arm = optimizer.ask_index()
@@ -136,7 +136,7 @@ def play(optimizer: ArmOptimizer, means: list[float], noise: list[float]) -> Non
 
 def advance(optimizer: ArmOptimizer, payoffs: Payoffs, t: int) -> None:
     """Run the policy until it has t payoffs (see SINGLE)."""
-    play(optimizer, payoffs.means, payoffs.noise(min(t, SINGLE) - len(optimizer)))
+    run_rounds(optimizer, payoffs.means, payoffs.noise(min(t, SINGLE) - len(optimizer)))
     while len(optimizer) < t:
         arm = optimizer.ask_index()
         noise = np.array(payoffs.noise(min(BATCH, t - len(optimizer))))

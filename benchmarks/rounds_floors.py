@@ -37,7 +37,7 @@ class Sizes:
     dense: bool = False  # ridge regression on the n x n covariance instead of r coordinates
     directions: int = 0  # u, distinct; 0 where W is the identity
     searched: int = 0  # arms with a payoff that some direction may truncate
-    groups: int = 0  # of the median of means
+    payoff_blocks: int = 0  # of the median of means
     dictionary: int = 0  # |D|, Nystrom
     span: int = 0  # rank of the arms' kernel matrix, Nystrom
     changed: float = 0.0  # share of rounds that change the dictionary
@@ -126,7 +126,7 @@ def ridge_floor(s: Sizes) -> Floor:
     return Floor(_all(calls))
 
 
-def direction_floor(observed: Observed, eigen: str) -> Floor:
+def feature_floor(observed: Observed, eigen: str) -> Floor:
     """ATA-GP-UCB and MoMA-GP-UCB, `eigen` one of "lapack", "update"; with Nystrom if `dictionary`.
 
     Where nothing is truncated the directions W cancel (W^T W = I), so they cost nothing.
@@ -153,9 +153,9 @@ def _estimate_calls(s: Sizes, rng: np.random.Generator, a: Array, q: Array) -> l
     w = _matrix(rng, u, r) if u else None
     # V^(-1/2) r_hat into coordinates, and the mean of all arms.
     last = [_gemv(q), _gemv(q, trans=1), _gemv(a)]
-    if s.groups:
-        # Group sums, kept in coordinates, under V^(-1/2) and into the directions; back again.
-        sums = _matrix(rng, r, s.groups)
+    if s.payoff_blocks:
+        # Block sums, kept in coordinates, under V^(-1/2) and into the directions; back again.
+        sums = _matrix(rng, r, s.payoff_blocks)
         calls = [_gemm(q, sums), _gemm(q, sums)]
         return calls + ([_gemm(w, sums), _gemv(w, trans=1)] if w is not None else []) + last
     # Sums of the arms that lose nothing, one product.
@@ -210,15 +210,15 @@ def observe(optimizer: ArmOptimizer, step: Callable[[], None], rounds: int) -> O
         before = getattr(posterior, "dictionary", none)
         step()
         changed = not np.array_equal(before, getattr(posterior, "dictionary", none))
-        met.append((*_direction_sizes(optimizer), float(changed)))
-    directions, searched, groups, dictionary, changes = np.mean(met, axis=0)
+        met.append((*_feature_sizes(optimizer), float(changed)))
+    directions, searched, payoff_blocks, dictionary, changes = np.mean(met, axis=0)
     inner = _inner_matrix(optimizer)
     sizes = Sizes(
         arms=n,
         rank=len(inner),
         directions=round(directions),
         searched=round(searched),
-        groups=round(groups),
+        payoff_blocks=round(payoff_blocks),
         dictionary=round(dictionary),
         span=posterior.kernel_coordinates.shape[1] if nystrom else 0,
         changed=float(changes),
@@ -237,8 +237,8 @@ def _inner_matrix(optimizer: ArmOptimizer) -> Array:
     return (a.T * counts) @ a + optimizer.config.options["ridge"] * np.eye(a.shape[1])
 
 
-def _direction_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
-    """Distinct directions (0 if W is the identity), arms searched, groups, |D|."""
+def _feature_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
+    """Return distinct directions (0 if W is the identity), arms searched, payoff blocks, |D|."""
     posterior: Any = optimizer.posterior
     w = posterior.embedding.directions
     identity = w.shape[0] == w.shape[1] and np.array_equal(w, np.eye(len(w)))

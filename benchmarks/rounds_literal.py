@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import tailproof as tp
-from rounds_cases import KERNELS, Case, Payoffs, play
+from rounds_cases import KERNELS, Case, Payoffs, run_rounds
 from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.bandits.posterior.nystrom import rank_tolerance
 
@@ -40,10 +40,10 @@ def compare(
         literal_round(optimizer.ask_index(), stream.noise(1)[0])
         theirs.append(time.process_time() - start)
         optimizer = tp.load(file)
-        play(optimizer, means, stream.noise(WARM_UP))
+        run_rounds(optimizer, means, stream.noise(WARM_UP))
         noise = stream.noise(rounds)
         start = time.process_time()
-        play(optimizer, means, noise)
+        run_rounds(optimizer, means, noise)
         ours.append((time.process_time() - start) / rounds)
         optimizer = tp.load(file)
     return {

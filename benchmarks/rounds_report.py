@@ -86,7 +86,7 @@ def _floors(cases: list[dict[str, Any]], plan: dict[str, Any]) -> list[str]:
         "The LAPACK floor decomposes V in each round (dsyevd); the update floor counts one r x r "
         "product instead. tailproof updates, so it can be below the first. Sizes: rank r, "
         "directions u (- where they are the identity), arms c searched for truncated payoffs, "
-        "blocks k, arms D in the dictionary and the share of rounds that change it.",
+        "blocks k of payoffs, arms D in the dictionary and the share of rounds that change it.",
         "",
         *markdown_table(head, rows),
         "",
@@ -109,8 +109,8 @@ def _sizes(s: dict[str, Any]) -> str:
     parts = [f"r={s['rank']}"]
     if s["directions"] or s["searched"]:
         parts += [f"u={s['directions'] or '-'}", f"c={s['searched']}"]
-    if s["groups"]:
-        parts[-1] = f"k={s['groups']}"
+    if s["payoff_blocks"]:
+        parts[-1] = f"k={s['payoff_blocks']}"
     if s["dictionary"]:
         parts.append(f"D={s['dictionary']}, changed in {100 * s['changed']:.0f}%")
     return ", ".join(parts)

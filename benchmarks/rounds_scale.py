@@ -23,7 +23,7 @@ from rounds_cases import (
     Payoffs,
     all_cases,
     line,
-    play,
+    run_rounds,
     sample_function,
 )
 from tailproof._util.threads import single_thread
@@ -76,7 +76,7 @@ def measure(case: Case, arms: int, payoffs: int, budget: float) -> dict[str, Any
     for _ in range(5):
         noise = stream.noise(64)
         start = time.process_time()
-        play(optimizer, stream.means, noise)
+        run_rounds(optimizer, stream.means, noise)
         blocks.append((time.process_time() - start) / len(noise))
     return {
         "case": case.name,

@@ -39,7 +39,8 @@ def measure(evaluations: int) -> dict[str, Any]:
     """Tune in this process; return milliseconds an evaluation."""
     from tailproof._util.threads import single_thread
     from tailproof.cli import parser
-    from tailproof.tune import cli, session
+    from tailproof.tune import cli
+    from tailproof.tune.request import prepare
     from tailproof.tune.study import load_optuna, opened_storage
     from tailproof.tune.worker_pool import run_workers
 
@@ -50,7 +51,7 @@ def measure(evaluations: int) -> dict[str, Any]:
         request = cli.request(parser().parse_args(["tune", *given, "{threads}{cache}{batch}"]))
         before = os.getloadavg()
         with single_thread():
-            job = session.prepare(request)
+            job = prepare(request)
             begin = processor_seconds()
             run_workers(job, 1, lambda event: None)
             used = processor_seconds() - begin

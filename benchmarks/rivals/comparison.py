@@ -18,7 +18,7 @@ from typing import Any
 
 from rich.text import Text
 
-from rivals import records, report
+from rivals import records, report, sections
 from rivals.analysis import Results, pool_size
 from rivals.claims import OPEN, WITH_ALL_SEEDS, claims, methods_with_all_seeds
 from rivals.methods import METHODS, method_title
@@ -142,8 +142,8 @@ def write_all(plan: Plan, runs: Sequence[RunResult], out: Path, notices: Sequenc
     """Write every run, the summary, the timings and the report."""
     files.write_text(out / RUNS, _csv(HEADER, _rows(plan, runs)))
     files.write_json(out / SUMMARY, report.summary(runs))
-    files.write_json(out / TIMINGS, report.timings(runs))
-    parts = report.sections(runs, plan)
+    files.write_json(out / TIMINGS, sections.timings(runs))
+    parts = sections.sections(runs, plan)
     files.write_text(out / REPORT, report.html(parts, plan, notices))
     files.write_text(out / TEXT, report.markdown(parts, plan, notices))
 

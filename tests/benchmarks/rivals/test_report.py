@@ -3,7 +3,8 @@ import pytest
 from rival_runs import ALL_HEAVY, ALL_LIGHT, HEAVY, PROBLEMS, all_runs, run, runs_of, runs_of_method
 from rivals.analysis import Results
 from rivals.plan import SEEDS, Plan
-from rivals.report import html, markdown, sections, summary
+from rivals.report import html, markdown, summary
+from rivals.sections import sections
 
 
 def test_lost_problems_and_failures_are_shown():
