@@ -15,8 +15,10 @@ pytest.importorskip("optuna")
 from tailproof import demo
 from tailproof.cli import main, parser
 from tailproof.tune import cli as tune_cli
-from tailproof.tune import demo_program, session
+from tailproof.tune import demo_program
 from tailproof.tune.demo import SPACE
+from tailproof.tune.request import prepare
+from tailproof.tune.session import SessionResult
 
 SMALL = demo.Sizes(evaluations=12, rounds=20, repetitions=1, policies=("tgp", "gp"), workers=1)
 
@@ -47,7 +49,7 @@ def test_the_command_to_go_on_names_the_same_study(made):
     env, seed, _, *rest = shlex.split(study["resume"])
     assert (env, seed) == ("env", f"{demo_program.SEED}=0")
     request = tune_cli.request(parser().parse_args(rest))
-    assert session.prepare(request).study_name == study["name"]
+    assert prepare(request).study_name == study["name"]
     assert (request.seed, request.evaluations, request.out) == (0, 12, out / "tune")
 
 
@@ -104,7 +106,7 @@ def test_an_earlier_demo_is_made_anew(made, monkeypatch):
 
     def tune(folder, **options):
         existed.append(folder.exists())
-        return session.SessionResult(7)
+        return SessionResult(7)
 
     monkeypatch.setattr(demo.tuning, "run", tune)
     copy = Path(str(out) + "-again")

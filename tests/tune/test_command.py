@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailproof.tune.command import parse, text
+from tailproof.tune.command import parse_command, text
 from tailproof.tune.process import run
 
 # What a POSIX argument can hold: everything but NUL, and what UTF-8 can encode.
@@ -30,7 +30,7 @@ def test_text_and_values_come_out_as_they_went_in(pieces, values):
         for one in pieces
     ]
     expected = ["".join(values[p[0]] if isinstance(p, tuple) else p for p in one) for one in pieces]
-    assert parse(["program", *written], NAMES).fill(values) == ["program", *expected]
+    assert parse_command(["program", *written], NAMES).fill(values) == ["program", *expected]
 
 
 @given(st.text("{}ab", max_size=12))
@@ -39,9 +39,9 @@ def test_every_argument_is_either_understood_or_refused(written):
     left = re.sub(r"\{\{|\}\}|\{a\}", "", written)
     if "{" in left or "}" in left:
         with pytest.raises(ValueError, match=r"brace|slot"):
-            parse(["program", written, "{a}"], ["a"])
+            parse_command(["program", written, "{a}"], ["a"])
     else:
-        filled = parse(["program", written, "{a}"], ["a"]).fill({"a": "!"})[1]
+        filled = parse_command(["program", written, "{a}"], ["a"]).fill({"a": "!"})[1]
         expected = re.sub(r"\{\{|\}\}|\{a\}", lambda m: "!" if "a" in m[0] else m[0][0], written)
         assert filled == expected
 
@@ -51,7 +51,7 @@ def test_every_argument_is_either_understood_or_refused(written):
 def test_a_program_receives_every_value_unchanged(values):
     names = [f"p{i}" for i in range(len(values))]
     show = "import sys, json; print(json.dumps(sys.argv[1:]))"
-    template = parse(
+    template = parse_command(
         [sys.executable, "-I", "-S", "-c", show, *("{" + n + "}" for n in names)], names
     )
     result = run(template.fill(dict(zip(names, values, strict=True))))
@@ -75,7 +75,7 @@ def test_a_program_receives_every_value_unchanged(values):
 )
 def test_a_wrong_command_is_refused(arguments, said):
     with pytest.raises(ValueError, match=said.replace("{", r"\{").replace("}", r"\}")):
-        parse(arguments, ["a"])
+        parse_command(arguments, ["a"])
 
 
 def test_values_are_written_as_programs_read_them():

@@ -1,10 +1,10 @@
 import pytest
 
-from tailproof.tune.payoff import UnreadableError, parse
+from tailproof.tune.payoff import UnreadableError, parse_reader
 
 
 def read(spec, output, seconds=0.5, code=0):
-    return parse(spec).read(output, seconds=seconds, code=code)
+    return parse_reader(spec).read(output, seconds=seconds, code=code)
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_payoffs_are_found(spec, output, value):
 
 def test_the_exit_code_is_a_payoff_where_it_is_asked_for():
     assert read("exit-code", "", code=3) == 3.0
-    assert parse("exit-code").accepts_failure
-    assert not parse("wall-time").accepts_failure
+    assert parse_reader("exit-code").accepts_failure
+    assert not parse_reader("wall-time").accepts_failure
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_unreadable_output_is_said_to_be(spec, output):
 )
 def test_a_wrong_wish_is_refused(spec):
     with pytest.raises(ValueError, match="value"):
-        parse(spec)
+        parse_reader(spec)

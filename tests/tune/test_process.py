@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from tailproof.tune import process
-from tailproof.tune.payoff import parse
+from tailproof.tune.payoff import parse_reader
 from tailproof.tune.process import excerpt, run
 from tailproof.tune.signals import Stop
 from tailproof.tune.worker import read_payoff
@@ -94,7 +94,7 @@ def test_too_much_output_fails_also_if_the_program_ends_by_itself(program, monke
     command = program(f"import sys; print('1\\n' * 5000 + '999', file=sys.{stream})")
     result = run(command)
     assert (result.reason, result.code) == ("too much output", 0)
-    assert read_payoff(result, parse("last-line"), stream, None) == (None, "too much output")
+    assert read_payoff(result, parse_reader("last-line"), stream, None) == (None, "too much output")
     just = program(f"import sys; sys.{stream}.write('1' * 10_000)", "just.py")
     assert run(just).reason == ""
 

@@ -13,6 +13,7 @@ import pytest
 from tailproof.search.space.parameters import Int
 from tailproof.search.space.space import Space
 from tailproof.tune import session
+from tailproof.tune.request import Request
 from tailproof.tune.study import opened_storage
 from tailproof.tune.trial_queue import count_trials
 from tailproof.tune.urls import file_url
@@ -327,7 +328,7 @@ def test_signals_while_the_report_is_written(
         return analyze(*given, **more)
 
     monkeypatch.setattr(session, "analyze", interrupted)
-    request = session.Request(
+    request = Request(
         command=(*program("print(1)"), "{n}"),
         space=Space(n=Int(1, 9)),
         minimize=True,
@@ -348,7 +349,7 @@ def test_what_goes_wrong_after_the_start_is_another_exit_code(
         raise OSError(28, "no space left for postgresql://me:hush@host/db")
 
     monkeypatch.setattr(session, "write_csv", lost)
-    request = session.Request(
+    request = Request(
         command=(*program("print(1)"), "{n}"),
         space=Space(n=Int(1, 9)),
         minimize=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from tailproof.tune.session import Request
+    from tailproof.tune.request import Request
 
 _STORAGE = "TAILPROOF_STORAGE"
 _USAGE = """\
@@ -64,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
         found, unknown = super().parse_known_args(options, namespace)
         if unknown:
             self.error(f"unknown argument {unknown[0]!r}; the program's command comes after `--`.")
-        found.entries, found.program, found.given = entries, command, given
+        found.entries, found.program, found.arguments = entries, tuple(command), tuple(given)
         return found, []
 
     def error(self, message: str) -> NoReturn:
@@ -109,6 +110,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--read",
+        dest="stream",
         choices=("stdout", "stderr"),
         default="stdout",
         help="which output the payoff is read from (default: stdout)",
@@ -198,28 +200,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """Return what the command line asks for."""
-    from tailproof.tune import session, space_file
+    """Return what the command line asks for: its arguments are named as the request's fields."""
+    from tailproof.tune import space_file
+    from tailproof.tune.request import Request
 
     if not (arguments.minimize or arguments.maximize):
         raise ValueError("give --minimize or --maximize.")
-    return session.Request(
-        command=tuple(arguments.program),
-        space=space_file.build(arguments.space, arguments.entries),
-        minimize=arguments.minimize,
-        evaluations=arguments.evaluations,
-        value=arguments.value,
-        stream=arguments.read,
-        timeout=arguments.timeout,
-        workers=arguments.workers,
-        retry=arguments.retry,
-        max_failures=arguments.max_failures,
-        seed=arguments.seed,
-        level=arguments.level,
-        storage=arguments.storage,
-        study_name=arguments.study_name,
-        out=arguments.out,
-        keep_output=arguments.keep_output,
-        quiet=arguments.quiet,
-        arguments=tuple(arguments.given),
-    )
+    names = {field.name for field in dataclasses.fields(Request)}
+    given = {name: value for name, value in vars(arguments).items() if name in names}
+    space = space_file.build(arguments.space, arguments.entries)
+    return Request(**(given | {"command": arguments.program, "space": space}))

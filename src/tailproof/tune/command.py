@@ -36,7 +36,7 @@ class CommandTemplate:
 
     Examples
     --------
-    >>> template = parse(["bench", "--cache={cache}", "{{}}"], ["cache"])
+    >>> template = parse_command(["bench", "--cache={cache}", "{{}}"], ["cache"])
     >>> template.fill({"cache": "a b; rm -r $HOME"})
     ['bench', '--cache=a b; rm -r $HOME', '{}']
     """
@@ -81,7 +81,7 @@ def check_text(argument: str) -> None:
         raise ValueError(f"an argument must be UTF-8, but got {argument!r}.") from None
 
 
-def parse(arguments: Sequence[str], names: Iterable[str]) -> CommandTemplate:
+def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemplate:
     """Return the template of a command.
 
     Parameters

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tailproof._util import checks
 from tailproof._util.optional import require
-from tailproof.tune.session import STUDY_FILE
+from tailproof.tune.request import STUDY_FILE
 from tailproof.tune.study import open_storage
 from tailproof.tune.urls import file_url, masked, sqlite_file
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tailproof.search.space.parameters import Choice, Float, Int
 from tailproof.search.space.space import Space
 from tailproof.tune import demo_program, session
+from tailproof.tune.request import Request
 
 SPACE = Space(
     threads=Int(1, 64, log=True), cache=Choice(*demo_program.CACHES), batch=Float(0.0, 1.0)
@@ -30,7 +31,7 @@ def run(out: Path, evaluations: int = 200, seed: int = 0) -> session.SessionResu
     )
     os.environ.setdefault(demo_program.SEED, str(seed))
     return session.run(
-        session.Request(
+        Request(
             command=COMMAND,
             space=SPACE,
             minimize=True,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tailproof._util.console import LiveDisplay, duration, printable, rich_table
 from tailproof.tune.command import text
@@ -21,7 +20,7 @@ _LOG_INTERVAL = 5.0  # seconds between plain lines
 _BAR_WIDTH = 24
 
 
-class ProgressDisplay:
+class ProgressDisplay(LiveDisplay):
     """Show the progress of a tuning session.
 
     Parameters
@@ -45,33 +44,16 @@ class ProgressDisplay:
         quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._evaluations, self._minimize, self._clock = evaluations, minimize, clock
-        self._display = LiveDisplay(
-            self.render,
-            self.line,
-            stream=stream,
-            interval=_LOG_INTERVAL,
-            quiet=quiet,
-            clock=clock,
+        super().__init__(
+            self.render, self.line, stream=stream, interval=_LOG_INTERVAL, quiet=quiet, clock=clock
         )
+        self._evaluations, self._minimize, self._clock = evaluations, minimize, clock
         self._counts = TrialCounts()
         self._finished_at_start: int | None = None
         self._began = clock()
         self._ended: deque[Event] = deque(maxlen=_ROWS)
         self._running: dict[int, float] = {}  # number: since when
         self._best: Event | None = None
-
-    def __enter__(self) -> Self:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._display.__exit__(kind, error, trace)
 
     def event(self, event: Event) -> None:
         """Show an event."""
@@ -87,13 +69,9 @@ class ProgressDisplay:
             self._ended.append(event)
             if event.value is not None and self._is_better(event.value):
                 self._best = event
-            if event.value is None and not self._display.terminal:
-                self._display.write(f"trial {event.number} failed: {printable(event.reason)}")
+            if event.value is None and not self.terminal:
+                self.write(f"trial {event.number} failed: {printable(event.reason)}")
         self.update()
-
-    def update(self) -> None:
-        """Bring times up to date."""
-        self._display.update()
 
     def _is_better(self, value: float) -> bool:
         best = None if self._best is None else self._best.value

@@ -32,11 +32,11 @@ class PayoffReader:
 
     Examples
     --------
-    >>> parse("last-line").read("warming up\n12.5\n", seconds=0.1, code=0)
+    >>> parse_reader("last-line").read("warming up\n12.5\n", seconds=0.1, code=0)
     12.5
-    >>> parse("regex:p99=(\\S+)").read("p99=3 p99=4", seconds=0.1, code=0)
+    >>> parse_reader("regex:p99=(\\S+)").read("p99=3 p99=4", seconds=0.1, code=0)
     4.0
-    >>> parse("json:latency.mean").read('{"latency": {"mean": 7}}', seconds=0.1, code=0)
+    >>> parse_reader("json:latency.mean").read('{"latency": {"mean": 7}}', seconds=0.1, code=0)
     7.0
     """
 
@@ -64,7 +64,7 @@ class PayoffReader:
         return f"{self.kind}:{self.argument}" if self.argument else self.kind
 
 
-def parse(spec: str) -> PayoffReader:
+def parse_reader(spec: str) -> PayoffReader:
     """Return the reader of a `--value`; raise ValueError if it is none."""
     kind, colon, argument = spec.partition(":")
     if kind in _PLAIN and not colon:

@@ -104,8 +104,7 @@ def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entr
     name = values[0]
     if kind == "fixed":
         return name, {kind: values[1]}
-    read_number = _float_of if kind == "float" else _int_of
-    entry: dict[str, Any] = {kind: [read_number(name, value) for value in values[1:]]}
+    entry: dict[str, Any] = {kind: [_number(name, kind, value) for value in values[1:]]}
     while left and left[0] in MODIFIERS:
         modifier = left.pop(0)
         if modifier == "--log":
@@ -113,22 +112,16 @@ def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entr
         elif not left:
             raise ValueError(f"--step needs a value for the parameter {name!r}.")
         else:
-            entry["step"] = read_number(name, left.pop(0))
+            entry["step"] = _number(name, kind, left.pop(0))
     return name, entry
 
 
-def _float_of(name: str, written: str) -> float:
+def _number(name: str, kind: str, written: str) -> float | int:
     try:
-        return float(written)
+        return float(written) if kind == "float" else int(written)
     except ValueError:
-        raise ValueError(f"parameter {name!r}: {written!r} is not a number.") from None
-
-
-def _int_of(name: str, written: str) -> int:
-    try:
-        return int(written)
-    except ValueError:
-        raise ValueError(f"parameter {name!r}: {written!r} is not an integer.") from None
+        wanted = "a number" if kind == "float" else "an integer"
+        raise ValueError(f"parameter {name!r}: {written!r} is not {wanted}.") from None
 
 
 def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:

@@ -6,18 +6,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from typing import Any, TypeVar
 
-from tailproof.search.space.space import Space, space_from_state
 from tailproof.tune import process
-from tailproof.tune.command import CommandTemplate
 from tailproof.tune.heartbeat import Heartbeat
 from tailproof.tune.payoff import PayoffReader, UnreadableError
 from tailproof.tune.process import excerpt
+from tailproof.tune.request import Job
 from tailproof.tune.signals import Stop
 from tailproof.tune.study import (
-    Identity,
     close_storage,
     constants,
     distributions,
@@ -35,6 +32,7 @@ from tailproof.tune.trial_queue import (
     TrialQueue,
 )
 
+OUTPUT_FOLDER = "output"
 KEPT_OUTPUT = 24_000  # characters a stream of a failed trial's output in the storage
 _STORAGE_TIMEOUT = 300.0  # seconds to wait for a storage that does not answer
 _IDLE = 1.0  # seconds between reads when other workers run the last trials
@@ -42,47 +40,6 @@ _READ_INTERVAL = 0.5  # seconds of work between reads while there are places eno
 _PLACES_ENOUGH = 32
 
 Returned = TypeVar("Returned")
-
-
-@dataclass(frozen=True)
-class Job:
-    """Everything a worker needs to know; can be sent to another process.
-
-    Attributes
-    ----------
-    url, study_name, identity
-        The storage and the study in it.
-    command, payoff, stream
-        What is run, how its payoff is read, and from which output.
-    timeout : float or None
-        Seconds a run.
-    evaluations : int
-        The budget of the study: trials that count.
-    retry : int
-        How often a failed setting is tried again.
-    max_failures : int
-        Failures in a row, without a single payoff in the study, after which the command is
-        taken to be broken; 0 for any number.
-    failed_before : int
-        Failures in the study when the session began.
-    seed : int or None
-    output : Path or None
-        Where to keep complete output.
-    """
-
-    url: str
-    study_name: str
-    identity: Identity
-    command: CommandTemplate
-    payoff: PayoffReader
-    stream: str
-    timeout: float | None
-    evaluations: int
-    retry: int
-    max_failures: int
-    failed_before: int
-    seed: int | None
-    output: Path | None
 
 
 class End(Enum):
@@ -132,13 +89,12 @@ class Worker:
     """
 
     def __init__(self, job: Job, emit: Callable[[Event], None], stop: Callable[[], Stop]) -> None:
-        self._job, self._emit, self._stop = job, emit, stop
+        self._job, self._request, self._emit, self._stop = job, job.request, emit, stop
         self._storage = open_storage(job.url)
-        study = open_study(self._storage, job.study_name, job.identity, job.seed)
-        space = space_from_state(job.identity.space)
-        assert isinstance(space, Space)  # as it was built
+        study = open_study(self._storage, job.study_name, job.identity, job.request.seed)
+        space, budget = job.request.space, job.request.evaluations
         self._constants = constants(space)
-        self._queue = TrialQueue(self._storage, study, distributions(space), job.evaluations)
+        self._queue = TrialQueue(self._storage, study, distributions(space), budget)
         self._counts = TrialCounts()
         self._read_at = -float("inf")
         optuna = load_optuna()
@@ -159,18 +115,18 @@ class Worker:
             close_storage(self._storage)
 
     def _loop(self, heartbeat: Heartbeat) -> End:
-        job, latest = self._job, -1
+        request, latest = self._request, -1
         while True:
             if self._stop() is not Stop.NO:
                 return End.INTERRUPTED
             counts = self._read_counts(latest)
-            if counts.finished >= job.evaluations:
+            if counts.finished >= request.evaluations:
                 return End.COMPLETE
-            failed = counts.failed - job.failed_before
-            if not counts.complete and 0 < job.max_failures <= failed:
+            failed = counts.failed - self._job.failed_before
+            if not counts.complete and 0 < request.max_failures <= failed:
                 return End.BROKEN
             claim = None
-            if counts.taken < job.evaluations:
+            if counts.taken < request.evaluations:
                 claim = self._patiently(self._queue.claim)
             if claim is None:
                 self._idle()
@@ -187,8 +143,9 @@ class Worker:
 
         The budget is kept by the trials' numbers; reading early saves asking in vain.
         """
+        few_left = latest + _PLACES_ENOUGH >= self._request.evaluations
         due = time.monotonic() - self._read_at > _READ_INTERVAL
-        if due or not self._counts.complete or latest + _PLACES_ENOUGH >= self._job.evaluations:
+        if due or few_left or not self._counts.complete:
             self._counts = self._patiently(self._queue.refresh)
             self._read_at = time.monotonic()
             self._emit(Event("read", self._counts))
@@ -200,18 +157,19 @@ class Worker:
             time.sleep(0.05)
 
     def _run_trial(self, claim: ClaimedTrial) -> None:
-        job, number = self._job, claim.trial.number
+        job, request, number = self._job, self._request, claim.trial.number
+        output = request.out / OUTPUT_FOLDER / job.study_name / f"{number:06d}"
         result = process.run(
             job.command.fill({**self._constants, **claim.params}),
-            timeout=job.timeout,
+            timeout=request.timeout,
             environment={"TAILPROOF_STUDY": job.study_name, "TAILPROOF_TRIAL": str(number)},
-            folder=None if job.output is None else job.output / f"{number:06d}",
+            folder=output if request.keep_output else None,
             stop=self._stop,
             started=lambda group: self._emit(
                 Event("start", self._counts, number, claim.params, group=group)
             ),
         )
-        value, reason = read_payoff(result, job.payoff, job.stream, job.timeout)
+        value, reason = read_payoff(result, job.reader, request.stream, request.timeout)
         outcome: dict[str, Any] = {
             "kind": DONE,
             "seconds": round(result.seconds, 6),
@@ -234,7 +192,7 @@ class Worker:
     def _fail(self, claim: ClaimedTrial, outcome: dict[str, Any], stopped: str) -> bool:
         if stopped == "interrupted":
             return self._queue.requeue(claim, {"kind": LOST, "reason": stopped})
-        if claim.attempts.failures < self._job.retry:
+        if claim.attempts.failures < self._request.retry:
             return self._queue.requeue(claim, outcome | {"kind": RETRIED})
         return self._queue.finish(claim.trial, outcome)
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from tailproof._util.threads import single_thread
 from tailproof.tune.process import kill_group
+from tailproof.tune.request import Job
 from tailproof.tune.signals import HANDLED, Stop, blocked, never
 from tailproof.tune.study import first_line
 from tailproof.tune.urls import without_secrets
-from tailproof.tune.worker import End, Event, Job, Worker
+from tailproof.tune.worker import End, Event, Worker
 
 _MAX_DEATHS = 3  # a worker that dies is replaced this often
 

@@ -1,0 +1,151 @@
+"""What is to be tuned and how: the request, and the checks before anything runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailproof._util import checks
+from tailproof._util.optional import require
+from tailproof.search.space.space import Space
+from tailproof.tune.command import CommandTemplate, parse_command
+from tailproof.tune.payoff import PayoffReader, parse_reader
+from tailproof.tune.study import Identity, open_study, opened_storage
+from tailproof.tune.trial_queue import count_trials
+from tailproof.tune.urls import file_url
+
+STUDY_FILE = "study.db"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for; units are those of the command line.
+
+    Attributes
+    ----------
+    command : tuple of str
+        Program and arguments, with slots.
+    space : Space
+    minimize : bool
+    evaluations : int
+        Trials in all.
+    value : str
+        See `tailproof.tune.payoff`.
+    stream : {"stdout", "stderr"}
+        Where the payoff is read.
+    timeout : float, optional
+        Seconds a run.
+    workers : int
+    retry : int
+        How often a failed setting is tried again.
+    max_failures : int
+        Failures in a row, without a single payoff in the study, after which the command is
+        taken to be broken; 0 for any number.
+    seed : int, optional
+    level : float
+        Of the intervals.
+    storage : str, optional
+        An Optuna URL; default: a SQLite file in `out`.
+    study_name : str, optional
+    out : Path
+        Folder of the results.
+    keep_output, quiet : bool
+    arguments : tuple of str
+        The command line, to be given again.
+    variables : tuple of (str, str)
+        Environment variables to be set again with it.
+    """
+
+    command: tuple[str, ...]
+    space: Space
+    minimize: bool
+    evaluations: int = 100
+    value: str = "last-line"
+    stream: str = "stdout"
+    timeout: float | None = None
+    workers: int = 1
+    retry: int = 0
+    max_failures: int = 10
+    seed: int | None = None
+    level: float = 0.9
+    storage: str | None = None
+    study_name: str | None = None
+    out: Path = Path("tailproof-tune")
+    keep_output: bool = False
+    quiet: bool = False
+    arguments: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request that was checked, and what follows from it; can be sent to another process.
+
+    Attributes
+    ----------
+    request : Request
+    url, study_name : str
+        The storage, and the study in it.
+    identity : Identity
+    command : CommandTemplate
+    reader : PayoffReader
+    failed_before : int
+        Failures in the study when the session began.
+    """
+
+    request: Request
+    url: str
+    study_name: str
+    identity: Identity
+    command: CommandTemplate
+    reader: PayoffReader
+    failed_before: int
+
+
+def prepare(request: Request) -> Job:
+    """Check everything that can be checked before a program runs, and open the study."""
+    if not hasattr(os, "killpg"):
+        raise OSError("tune needs process groups, which this system does not have.")
+    for module in ("jinja2", "matplotlib", "psutil"):  # better missing now than after the work
+        require(module, "tune")
+    for name, low in (("evaluations", 1), ("workers", 1), ("retry", 0), ("max_failures", 0)):
+        checks.integer(name, getattr(request, name), low=low)
+    if request.seed is not None:
+        checks.integer("seed", request.seed, low=0)
+    if request.timeout is not None:
+        checks.positive("timeout", request.timeout)
+    checks.in_unit_interval("level", request.level, closed_above=False)
+    checks.choice("stream", request.stream, ("stdout", "stderr"))
+    reader = parse_reader(request.value)
+    command = parse_command(request.command, request.space.names)
+    _check_program(command.program)
+    _check_folder(request.out)
+    identity = Identity(
+        request.command, request.space.state(), str(reader), request.minimize, request.stream
+    )
+    url = request.storage or file_url(request.out / STUDY_FILE)
+    name = request.study_name or identity.name()
+    with opened_storage(url) as storage:
+        study = open_study(storage, name, identity, request.seed)
+        failed = count_trials(study.get_trials(deepcopy=False)).failed
+    return Job(request, url, name, identity, command, reader, failed)
+
+
+def _check_program(program: str) -> None:
+    if shutil.which(program) is not None:
+        return
+    if os.sep in program and Path(program).exists():
+        raise ValueError(f"the program {program} is not an executable file.")
+    raise ValueError(f"there is no program {program}.")
+
+
+def _check_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise ValueError(f"cannot write into the folder {out}: {error.strerror}.") from None
