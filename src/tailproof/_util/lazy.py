@@ -10,17 +10,9 @@ from typing import Any
 def attach(
     package: str, modules: Sequence[str], names: Sequence[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for the `__init__` of a package.
+    """Return `__getattr__` and `__dir__` for the `__init__` of `package` with the public `names`.
 
-    Parameters
-    ----------
-    package
-        The package's name.
-    modules
-        Its modules that define the public names, light ones first: they are loaded in this order
-        until one has the name.
-    names
-        The public names, `__all__`.
+    A name is looked up in the package's `modules`, loaded in this order until one has it.
 
     Examples
     --------

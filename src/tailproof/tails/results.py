@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -135,7 +134,3 @@ class Diagnosis:
         """Return everything as plain lists, numbers and text; infinities and NaN become text."""
         fields: dict[str, Any] = json_safe(asdict(self))
         return {"verdict": self.verdict, "sentence": self.sentence} | fields
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False)

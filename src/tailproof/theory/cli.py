@@ -50,10 +50,12 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table and draw the curves; return the exit code."""
+    from tailproof._util.optional import require
     from tailproof.bandits.schedules import MomentBound, Setting
     from tailproof.theory import report
     from tailproof.theory.comparison import Problem, compare, grid_of_arms, make_kernel
 
+    require("matplotlib", "plot")  # report a missing package before the work, not after it
     kernel_name, nodes = arguments.kernel, arguments.nodes
     moment = MomentBound(arguments.alpha, arguments.v)
     setting = Setting(
