@@ -90,79 +90,33 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     aim = parser.add_mutually_exclusive_group()
     aim.add_argument("--minimize", action="store_true", help="seek the lowest mean payoff")
     aim.add_argument("--maximize", action="store_true", help="seek the highest mean payoff")
-    parser.add_argument("--space", type=Path, metavar="FILE", help="parameters as TOML")
-    _add_run_options(parser)
-    _add_study_options(parser)
-    parser.add_argument(
-        "--dashboard", action="store_true", help="serve optuna-dashboard for the study instead"
-    )
-    parser.add_argument("--port", type=int, default=8080, help="of the dashboard (default: 8080)")
+    add = parser.add_argument
+    add("--space", type=Path, metavar="FILE", help="parameters as TOML")
+    what = "last-line (default), regex:PATTERN, json:FIELD.PATH, wall-time or exit-code"
+    add("--value", default="last-line", metavar="WHERE", help=what)
+    streams, what = ("stdout", "stderr"), "where the payoff is read from (default: stdout)"
+    add("--read", dest="stream", choices=streams, default="stdout", help=what)
+    what = "runs in all, failed ones included, on all machines together (default: 100)"
+    add("--evaluations", type=int, default=100, metavar="N", help=what)
+    add("--timeout", type=float, metavar="SECONDS", help="for one run (default: none)")
+    add("--workers", type=int, default=1, metavar="N", help="runs side by side here (default: 1)")
+    what = "try a failed setting again (default: 0)"
+    add("--retry", type=int, default=0, metavar="K", help=what)
+    what = "stop after N failures without any payoff; 0: never (default: 10)"
+    add("--max-failures", type=int, default=10, metavar="N", help=what)
+    add("--seed", type=int, metavar="N", help="default: a new one each time")
+    add("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
+    what = "folder of study, report and exports (default: ./tailproof-tune)"
+    add("--out", type=Path, default=Path("tailproof-tune"), metavar="DIR", help=what)
+    what = f"any Optuna URL (default: ${_STORAGE}, or SQLite in the folder)"
+    add("--storage", default=os.environ.get(_STORAGE), metavar="URL", help=what)
+    add("--study-name", metavar="NAME", help="default: from the command and the space")
+    add("--keep-output", action="store_true", help="keep the complete output of every run")
+    add("--quiet", action="store_true", help="show no progress")
+    add("--dashboard", action="store_true", help="serve optuna-dashboard for the study instead")
+    add("--port", type=int, default=8080, help="of the dashboard (default: 8080)")
     parser.set_defaults(run=run)
     return parser
-
-
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--value",
-        default="last-line",
-        metavar="WHERE",
-        help="last-line (default), regex:PATTERN, json:FIELD.PATH, wall-time or exit-code",
-    )
-    parser.add_argument(
-        "--read",
-        dest="stream",
-        choices=("stdout", "stderr"),
-        default="stdout",
-        help="which output the payoff is read from (default: stdout)",
-    )
-    parser.add_argument(
-        "--evaluations",
-        type=int,
-        default=100,
-        metavar="N",
-        help="runs in all, failed ones included, on all machines together (default: 100)",
-    )
-    parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="for one run (default: none)"
-    )
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="runs side by side here (default: 1)"
-    )
-    parser.add_argument(
-        "--retry", type=int, default=0, metavar="K", help="try a failed setting again (default: 0)"
-    )
-    parser.add_argument(
-        "--max-failures",
-        type=int,
-        default=10,
-        metavar="N",
-        help="stop after N failures without any payoff; 0: never (default: 10)",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="default: a new one each time")
-    parser.add_argument("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
-
-
-def _add_study_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("tailproof-tune"),
-        metavar="DIR",
-        help="folder of study, report and exports (default: ./tailproof-tune)",
-    )
-    parser.add_argument(
-        "--storage",
-        default=os.environ.get(_STORAGE),
-        metavar="URL",
-        help=f"any Optuna URL (default: ${_STORAGE}, or SQLite in the folder)",
-    )
-    parser.add_argument(
-        "--study-name", metavar="NAME", help="default: from the command and the space"
-    )
-    parser.add_argument(
-        "--keep-output", action="store_true", help="keep the complete output of every run"
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(arguments: argparse.Namespace) -> int:
