@@ -47,7 +47,7 @@ format: .venv/lint.stamp
 reproduce: .venv/base.stamp
 	$(BIN)/tailproof reproduce all --out out/reproduce $(if $(DATA),--data $(DATA))
 
-# Cost of rounds, trials and suggestions, and coverage of intervals (benchmarks/README.md): hours.
+# Cost of rounds, trials and suggestions, and coverage of intervals (benchmarks/README.md): 2 hours.
 bench: .venv/rivals.stamp
 	$(BIN)/python benchmarks/rounds.py --out out/bench
 	$(BIN)/python benchmarks/optuna_overhead.py --out out/bench
