@@ -12,12 +12,13 @@ Kernels add and multiply: `k1 + k2`, `k1 * k2`, `2.0 * k1`. The paper asks for `
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, kve
 
@@ -32,11 +33,9 @@ class Kernel(Protocol):
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
-        ...
 
     def diagonal(self, X: Array) -> Array:
         """Return k(x_i, x_i), shape (n,)."""
-        ...
 
 
 class _Arithmetic:
@@ -46,21 +45,19 @@ class _Arithmetic:
         return Sum(self, other)
 
     def __mul__(self: Kernel, other: Kernel | float) -> Product | Scaled:
-        if isinstance(other, Kernel):
-            return Product(self, other)
-        return Scaled(self, other)
+        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
 
     def __rmul__(self: Kernel, other: float) -> Scaled:
         return Scaled(self, other)
 
 
-def _lengthscale(value: float | Sequence[float]) -> float | tuple[float, ...]:
+def _lengthscale(name: str, value: float | Sequence[float]) -> float | tuple[float, ...]:
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes):
-        return checks.positive("lengthscale", value)
+        return checks.positive(name, value)
     if len(value) == 0:
-        raise ValueError("`lengthscale` must hold at least one number, but got an empty sequence.")
-    scales = checks.finite_array("lengthscale", value, ndim=1)
-    return tuple(checks.positive("lengthscale", scale) for scale in scales.tolist())
+        raise ValueError(f"`{name}` must hold at least one number, but got an empty sequence.")
+    scales = checks.finite_array(name, value, ndim=1)
+    return tuple(checks.positive(name, scale) for scale in scales.tolist())
 
 
 def scaled_inputs(X: Array, lengthscale: float | tuple[float, ...]) -> Array:
@@ -84,7 +81,6 @@ class SquaredExponential(_Arithmetic):
 
     Examples
     --------
-    >>> import numpy as np
     >>> k = SquaredExponential(lengthscale=0.2)
     >>> k.matrix(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(4)
     array([[1.    , 0.6065]])
@@ -93,13 +89,12 @@ class SquaredExponential(_Arithmetic):
     lengthscale: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+        checks.fields(self, lengthscale=_lengthscale)
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
-        squared = cdist(
-            scaled_inputs(X, self.lengthscale), scaled_inputs(Y, self.lengthscale), "sqeuclidean"
-        )
+        x, y = (scaled_inputs(points, self.lengthscale) for points in (X, Y))
+        squared = cdist(x, y, "sqeuclidean")
         squared *= -0.5
         return np.exp(squared, out=squared)
 
@@ -124,7 +119,6 @@ class Matern(_Arithmetic):
 
     Examples
     --------
-    >>> import numpy as np
     >>> k = Matern(nu=2.5, lengthscale=0.2)
     >>> k.matrix(np.array([[0.0]]), np.array([[0.0], [0.2]])).round(4)
     array([[1.   , 0.524]])
@@ -134,13 +128,12 @@ class Matern(_Arithmetic):
     lengthscale: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nu", checks.positive("nu", self.nu))
-        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+        checks.fields(self, nu=checks.positive, lengthscale=_lengthscale)
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
-        r = cdist(scaled_inputs(X, self.lengthscale), scaled_inputs(Y, self.lengthscale))
-        return matern_of_distance(r, self.nu)
+        x, y = (scaled_inputs(points, self.lengthscale) for points in (X, Y))
+        return matern_of_distance(cdist(x, y), self.nu)
 
     def diagonal(self, X: Array) -> Array:
         """Return ones, shape (n,)."""
@@ -203,7 +196,6 @@ class Linear(_Arithmetic):
 
     Examples
     --------
-    >>> import numpy as np
     >>> Linear().matrix(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])
     """
@@ -211,7 +203,7 @@ class Linear(_Arithmetic):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", checks.positive("variance", self.variance))
+        checks.fields(self, variance=checks.positive)
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""
@@ -236,7 +228,6 @@ class Precomputed(_Arithmetic):
 
     Examples
     --------
-    >>> import numpy as np
     >>> k = Precomputed([[1.0, 0.5], [0.5, 1.0]])
     >>> k.matrix(np.array([[1.0]]), np.array([[0.0], [1.0]]))
     array([[0.5, 1. ]])
@@ -280,74 +271,64 @@ class Precomputed(_Arithmetic):
         """Return gram[x_i, x_i], shape (n,)."""
         return np.diagonal(self.gram)[self._arms(X)]
 
-    def _arms(self, X: ArrayLike) -> NDArray[np.intp]:
-        column = np.asarray(X)
-        n = len(self.gram)
-        first = column[:, 0]
-        bad = ~((first >= 0) & (first < n) & (first == np.floor(first)))
-        bad |= column.shape[1] != 1
-        if np.any(bad):
+    def _arms(self, X: Array) -> NDArray[np.intp]:
+        n, first = len(self.gram), X[:, 0]
+        valid = (first >= 0) & (first < n) & (first == np.floor(first)) & (X.shape[1] == 1)
+        if not valid.all():
             raise ValueError(
                 f"`points` of a Precomputed kernel must be arm numbers 0 .. {n - 1} in one column, "
-                f"but got {column[np.argmax(bad)].tolist()}; use Finite(labels)."
+                f"but got {X[np.argmin(valid)].tolist()}; use Finite(labels)."
             )
         return first.astype(np.intp)
 
 
-def _check_kernel(name: str, value: object) -> None:
+def _kernel(name: str, value: Kernel) -> Kernel:
     checks.instance(name, value, Kernel, "a kernel such as SquaredExponential(0.2)")
+    return value
 
 
 @dataclass(frozen=True)
 class _Pair(_Arithmetic):
-    """Two kernels that are combined."""
+    """Two kernels combined entry by entry."""
 
     left: Kernel
     right: Kernel
+    _combine: ClassVar[Callable[[Array, Array], Array]]
 
     def __post_init__(self) -> None:
-        _check_kernel("left", self.left)
-        _check_kernel("right", self.right)
+        checks.fields(self, left=_kernel, right=_kernel)
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        return type(self)._combine(self.left.matrix(X, Y), self.right.matrix(X, Y))
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        return type(self)._combine(self.left.diagonal(X), self.right.diagonal(X))
 
 
-@dataclass(frozen=True)
 class Sum(_Pair):
     """k(x, x') = left(x, x') + right(x, x').
 
     Examples
     --------
-    >>> import numpy as np
     >>> (SquaredExponential(1.0) + Linear()).diagonal(np.array([[2.0]]))
     array([5.])
     """
 
-    def matrix(self, X: Array, Y: Array) -> Array:
-        """Return k(x_i, y_j), shape (n, m)."""
-        return self.left.matrix(X, Y) + self.right.matrix(X, Y)
-
-    def diagonal(self, X: Array) -> Array:
-        """Return k(x_i, x_i), shape (n,)."""
-        return self.left.diagonal(X) + self.right.diagonal(X)
+    _combine = operator.add
 
 
-@dataclass(frozen=True)
 class Product(_Pair):
     """k(x, x') = left(x, x') * right(x, x').
 
     Examples
     --------
-    >>> import numpy as np
     >>> (SquaredExponential(1.0) * Linear()).diagonal(np.array([[2.0]]))
     array([4.])
     """
 
-    def matrix(self, X: Array, Y: Array) -> Array:
-        """Return k(x_i, y_j), shape (n, m)."""
-        return self.left.matrix(X, Y) * self.right.matrix(X, Y)
-
-    def diagonal(self, X: Array) -> Array:
-        """Return k(x_i, x_i), shape (n,)."""
-        return self.left.diagonal(X) * self.right.diagonal(X)
+    _combine = operator.mul
 
 
 @dataclass(frozen=True)
@@ -356,7 +337,6 @@ class Scaled(_Arithmetic):
 
     Examples
     --------
-    >>> import numpy as np
     >>> (0.5 * SquaredExponential(1.0)).diagonal(np.zeros((2, 1)))
     array([0.5, 0.5])
     """
@@ -365,8 +345,7 @@ class Scaled(_Arithmetic):
     factor: float
 
     def __post_init__(self) -> None:
-        _check_kernel("base", self.base)
-        object.__setattr__(self, "factor", checks.positive("factor", self.factor))
+        checks.fields(self, base=_kernel, factor=checks.positive)
 
     def matrix(self, X: Array, Y: Array) -> Array:
         """Return k(x_i, y_j), shape (n, m)."""

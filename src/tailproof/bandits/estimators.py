@@ -27,38 +27,37 @@ class Spectrum(Protocol):
     @property
     def effective_dimension(self) -> float:
         """Trace of H^(-1) (H - ridge): the degrees of freedom that the payoffs determine."""
-        ...
 
 
 class DirectionEstimator(Protocol):
-    """Estimates r_i = sum_tau u_{i,tau} E[y_tau] in every direction i."""
+    """Estimates r_i = sum_tau u_{i,tau} E[y_tau] in every direction i.
+
+    An estimator that the history determines keeps the last three methods as they are here.
+    """
 
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff."""
-        ...
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
         """Add payoffs in order: the same as `add` one by one."""
-        ...
+
+    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
+        """Return the estimates, shape (u,), u > 0, with truncation threshold b_t."""
 
     def state(self) -> dict[str, Array]:
         """Arrays from which, after `add_many` of the history, `restore` continues bit for bit."""
-        ...
+        return {}
 
     def restore(self, state: dict[str, Array]) -> None:
         """Set what `state` returned."""
-        ...
+        return
 
     def coordinates_changed(self, coordinates: Array) -> None:
         """Use new coordinates (n, r) of the arms."""
-        ...
-
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
-        """Return the estimates, shape (u,), with truncation threshold b_t."""
-        ...
+        return
 
 
-class TruncateDirections:
+class TruncateDirections(DirectionEstimator):
     """r_i = sum of u_{i,tau} y_tau over all rounds with |u_{i,tau} y_tau| <= b_t (Algorithm 2)."""
 
     def __init__(self, arms: int) -> None:
@@ -78,20 +77,8 @@ class TruncateDirections:
             if done < len(arms):
                 self.store = self.store.enlarged()
 
-    def state(self) -> dict[str, Array]:
-        """Return no arrays: the history is enough."""
-        return {}
-
-    def restore(self, state: dict[str, Array]) -> None:
-        """Set nothing."""
-
-    def coordinates_changed(self, coordinates: Array) -> None:
-        """Do nothing: payoffs are kept by arm."""
-
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
         """Return the truncated sums, shape (u,)."""
-        if len(embedding.directions) == 0:
-            return np.zeros(0)
         store = self.store
         result: Array = payoff_store.truncated_direction_sums(
             store.sites,
@@ -111,7 +98,7 @@ class TruncateDirections:
         return result
 
 
-class MedianOfMeans:
+class MedianOfMeans(DirectionEstimator):
     """r_i = median over k blocks of k times the block's sum of u_{i,tau} y_tau.
 
     The c-th payoff (from 0) of arm j belongs to block (c + j) mod k: the payoffs of an arm are
@@ -169,8 +156,6 @@ class MedianOfMeans:
 
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
         """Return the medians, shape (u,); the threshold is not used."""
-        if len(embedding.directions) == 0:
-            return np.zeros(0)
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
         k = self.blocks(spectrum)

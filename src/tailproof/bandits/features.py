@@ -68,7 +68,6 @@ class FeatureMap(Protocol):
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the map to the arms `X` (n, d)."""
-        ...
 
 
 def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> Embedding:

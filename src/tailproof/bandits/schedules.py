@@ -27,11 +27,13 @@ class Schedule(Protocol):
 
     def truncation(self, t: int, m: int) -> float:
         """Return the truncation threshold b_t."""
-        ...
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
-        ...
+
+
+def _probability(name: str, value: Any) -> float:
+    return checks.in_unit_interval(name, value, closed_above=True)
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,7 @@ class MomentBound:
     v: float
 
     def __post_init__(self) -> None:
-        alpha = checks.in_unit_interval("alpha", self.alpha, closed_above=True)
-        object.__setattr__(self, "alpha", alpha)
-        object.__setattr__(self, "v", checks.positive("v", self.v))
+        checks.fields(self, alpha=_probability, v=checks.positive)
 
     @cached_property
     def scale(self) -> float:
@@ -84,28 +84,28 @@ class Setting:
         checks.instance("moment", self.moment, MomentBound, "a MomentBound(alpha, v)")
         checks.positive("norm_bound", self.norm_bound)
         checks.positive("ridge", self.ridge)
-        checks.in_unit_interval("failure_probability", self.failure_probability, closed_above=True)
+        _probability("failure_probability", self.failure_probability)
         checks.integer("horizon", self.horizon, low=1)
 
 
-def _payoff_truncation(moment: MomentBound, t: int) -> float:
-    """v^(1/(1+a)) t^(1/(2(1+a))), the threshold of payoff number t in TGP-UCB."""
-    return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
-
-
 @dataclass(frozen=True)
-class Theorem1:
-    """Schedule of Theorem 1, for TGP-UCB.
-
-    b_t = v^(1/(1+a)) t^(1/(2(1+a)))
-    beta_{t+1} = B + 3/sqrt(lambda) b_t sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
-    """
+class _PayoffSchedule:
+    """What the schedules of TGP-UCB share: b_t = v^(1/(1+a)) t^(1/(2(1+a)))."""
 
     setting: Setting
 
     def truncation(self, t: int, m: int) -> float:
         """Return the truncation threshold b_t."""
-        return _payoff_truncation(self.setting.moment, t)
+        moment = self.setting.moment
+        return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
+
+
+class Theorem1(_PayoffSchedule):
+    """Schedule of Theorem 1, for TGP-UCB.
+
+    b_t = v^(1/(1+a)) t^(1/(2(1+a)))
+    beta_{t+1} = B + 3/sqrt(lambda) b_t sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
+    """
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
@@ -114,96 +114,12 @@ class Theorem1:
         return s.norm_bound + 3.0 / math.sqrt(s.ridge) * self.truncation(t, m) * root
 
 
-def _direction_truncation(moment: MomentBound, t: int, log_term: float) -> float:
-    """(v / ln(..))^(1/(1+a)) t^((1-a)/(2(1+a))), the threshold in every direction in ATA-GP-UCB."""
-    return float((moment.v / log_term) ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
-
-
-def _direction_noise(moment: MomentBound, t: int, m: int, log_term: float) -> float:
-    """sqrt(m) v^(1/(1+a)) ln(..)^(a/(1+a)) t^((1-a)/(2(1+a))); nothing before the first payoff."""
-    if t == 0:
-        return 0.0
-    power = log_term ** (moment.alpha / (1.0 + moment.alpha))
-    return math.sqrt(m) * moment.scale * power * float(t**moment.growth)
-
-
-@dataclass(frozen=True)
-class Theorem3:
-    """Schedule of Theorem 3 (Lemma 1), for ATA-GP-UCB with quadrature Fourier features.
-
-    b_t = (v / ln(2mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
-    beta_{t+1} = B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(2mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
-
-    m is the number of directions truncated in. The paper's text puts nodes^d there although its
-    map has 2 nodes^d features; the union bound of appendix D.1 runs over all of them.
-    """
-
-    setting: Setting
-
-    def _log(self, m: int) -> float:
-        s = self.setting
-        return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
-
-    def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
-        return _direction_truncation(self.setting.moment, t, self._log(m))
-
-    def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return the band factor beta_{t+1}."""
-        s = self.setting
-        noise = _direction_noise(s.moment, t, m, self._log(m))
-        return s.norm_bound + 4.0 / math.sqrt(s.ridge) * noise
-
-
-@dataclass(frozen=True)
-class Theorem4:
-    """Schedule of Theorem 4, for ATA-GP-UCB with Nystrom features.
-
-    Exact features use it with accuracy 0, and with their rank as m.
-
-    b_t = (v / ln(4mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
-    beta_{t+1} = B (1 + 1/sqrt(1-eps))
-                 + 4 sqrt(m/lambda) v^(1/(1+a)) ln(4mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
-    """
-
-    setting: Setting
-    accuracy: float
-
-    def _log(self, m: int) -> float:
-        s = self.setting
-        return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
-
-    def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
-        return _direction_truncation(self.setting.moment, t, self._log(m))
-
-    def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return the band factor beta_{t+1}."""
-        s = self.setting
-        bias = s.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
-        return bias + 4.0 / math.sqrt(s.ridge) * _direction_noise(s.moment, t, m, self._log(m))
-
-
-def theorem4_oversampling(setting: Setting, accuracy: float) -> float:
-    """Return q = 6 rho ln(4T/delta) / eps^2, rho = (1 + eps) / (1 - eps) (Theorem 4)."""
-    rho = (1.0 + accuracy) / (1.0 - accuracy)
-    log_term = math.log(4.0 * setting.horizon / setting.failure_probability)
-    return 6.0 * rho * log_term / accuracy**2
-
-
-@dataclass(frozen=True)
-class AuthorsTGP:
+class AuthorsTGP(_PayoffSchedule):
     """Schedule of the authors' runs of TGP-UCB: "order-wise similar to theory", no guarantee.
 
     b_t = v^(1/(1+a)) t^(1/(2(1+a)))
     beta_t = B sqrt(lambda) + b_t sqrt(ln t), as a factor of sigma/sqrt(lambda)
     """
-
-    setting: Setting
-
-    def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
-        return _payoff_truncation(self.setting.moment, t)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}, from the formula at t + 1."""
@@ -213,7 +129,75 @@ class AuthorsTGP:
 
 
 @dataclass(frozen=True)
-class AuthorsATA:
+class _DirectionSchedule:
+    """What the schedules of ATA-GP-UCB share, with a logarithm L that depends on the schedule.
+
+    b_t = (v / L)^(1/(1+a)) t^((1-a)/(2(1+a))), the threshold in every direction
+    noise = sqrt(m) v^(1/(1+a)) L^(a/(1+a)) t^((1-a)/(2(1+a))), nothing before the first payoff
+    """
+
+    setting: Setting
+
+    def _log(self, m: int) -> float:
+        raise NotImplementedError
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return the truncation threshold b_t."""
+        moment, share = self.setting.moment, self.setting.moment.v / self._log(m)
+        return float(share ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
+
+    def _noise(self, t: int, m: int) -> float:
+        if t == 0:
+            return 0.0
+        moment = self.setting.moment
+        power = self._log(m) ** (moment.alpha / (1.0 + moment.alpha))
+        return math.sqrt(m) * moment.scale * power * float(t**moment.growth)
+
+
+class Theorem3(_DirectionSchedule):
+    """Schedule of Theorem 3 (Lemma 1), for ATA-GP-UCB with quadrature Fourier features.
+
+    b_t = (v / ln(2mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
+    beta_{t+1} = B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(2mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
+
+    m is the number of directions truncated in. The paper's text puts nodes^d there although its
+    map has 2 nodes^d features; the union bound of appendix D.1 runs over all of them.
+    """
+
+    def _log(self, m: int) -> float:
+        s = self.setting
+        return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
+
+    def beta(self, t: int, m: int, log_det: float) -> float:
+        """Return the band factor beta_{t+1}."""
+        return self.setting.norm_bound + 4.0 / math.sqrt(self.setting.ridge) * self._noise(t, m)
+
+
+@dataclass(frozen=True)
+class Theorem4(_DirectionSchedule):
+    """Schedule of Theorem 4, for ATA-GP-UCB with Nystrom features.
+
+    Exact features use it with accuracy 0, and with their rank as m.
+
+    b_t = (v / ln(4mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
+    beta_{t+1} = B (1 + 1/sqrt(1-eps))
+                 + 4 sqrt(m/lambda) v^(1/(1+a)) ln(4mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
+    """
+
+    accuracy: float
+
+    def _log(self, m: int) -> float:
+        s = self.setting
+        return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
+
+    def beta(self, t: int, m: int, log_det: float) -> float:
+        """Return the band factor beta_{t+1}."""
+        bias = self.setting.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
+        return bias + 4.0 / math.sqrt(self.setting.ridge) * self._noise(t, m)
+
+
+@dataclass(frozen=True)
+class AuthorsATA(_DirectionSchedule):
     """Schedule of the authors' runs of ATA-GP-UCB: "order-wise similar to theory", no guarantee.
 
     b_t = t^((1-a)/(2(1+a))) (v / L)^(1/(1+a))
@@ -223,23 +207,23 @@ class AuthorsATA:
     taken at t.
     """
 
-    setting: Setting
     dictionary: bool
 
     def _log(self, m: int) -> float:
         # It is a divisor, and would be zero for one feature and a horizon of one round.
         return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
 
-    def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
-        return _direction_truncation(self.setting.moment, t, self._log(m))
-
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
-        s = self.setting
-        step = t if self.dictionary else t + 1
-        noise = _direction_noise(s.moment, step, m, self._log(m))
-        return s.norm_bound + noise / math.sqrt(s.ridge)
+        noise = self._noise(t if self.dictionary else t + 1, m)
+        return self.setting.norm_bound + noise / math.sqrt(self.setting.ridge)
+
+
+def theorem4_oversampling(setting: Setting, accuracy: float) -> float:
+    """Return q = 6 rho ln(4T/delta) / eps^2, rho = (1 + eps) / (1 - eps) (Theorem 4)."""
+    rho = (1.0 + accuracy) / (1.0 - accuracy)
+    log_term = math.log(4.0 * setting.horizon / setting.failure_probability)
+    return 6.0 * rho * log_term / accuracy**2
 
 
 def authors_oversampling(setting: Setting, accuracy: float) -> float:
@@ -266,10 +250,9 @@ class SubGaussian:
     failure_probability: float
 
     def __post_init__(self) -> None:
-        checks.positive("noise_bound", self.noise_bound)
-        checks.positive("norm_bound", self.norm_bound)
-        checks.positive("ridge", self.ridge)
-        checks.in_unit_interval("failure_probability", self.failure_probability, closed_above=True)
+        for name in ("noise_bound", "norm_bound", "ridge"):
+            checks.positive(name, getattr(self, name))
+        _probability("failure_probability", self.failure_probability)
 
     def truncation(self, t: int, m: int) -> float:
         """Return infinity: GP-UCB truncates nothing."""

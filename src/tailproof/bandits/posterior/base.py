@@ -26,66 +26,46 @@ class Posterior(Protocol):
     @property
     def directions(self) -> int:
         """Number of features in use (0 for kernel ridge regression)."""
-        ...
 
     @property
     def log_det(self) -> float:
         """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
-        ...
 
     @property
     def count(self) -> int:
         """Number of payoffs added."""
-        ...
 
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff."""
-        ...
 
     def mean(self) -> Array:
         """Posterior mean of the arms, (n,); not to be written to."""
-        ...
 
     def variance(self) -> Array:
         """Posterior variance of the arms, (n,), not negative; not to be written to."""
-        ...
 
     def covariance(self, arm: int) -> Array:
         """Posterior covariance of the arms with one arm, (n,)."""
-        ...
 
     def query(self, points: Array) -> tuple[Array, Array]:
         """Mean and variance at points (k, d) that need not be arms."""
-        ...
 
     def state(self) -> dict[str, Array]:
         """Arrays from which, with the history, `restore` continues bit for bit."""
-        ...
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Set what `state` returned, with the history (t,) that led to it."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorInputs:
-    """What a posterior in feature directions is computed from, besides the payoffs.
-
-    Attributes
-    ----------
-    kernel, X, ridge
-        Kernel, arms (n, d) and lambda.
-    truncation
-        (t, m) -> b_t, the threshold for t payoffs and m directions.
-    with_residual
-        Choice (ii) of Algorithm 2 for the variance; choice (i) if False.
-    """
+    """What a posterior in feature directions is computed from, besides the payoffs."""
 
     kernel: Kernel
-    X: Array
+    X: Array  # the arms, (n, d)
     ridge: float
-    truncation: Callable[[int, int], float]
-    with_residual: bool
+    truncation: Callable[[int, int], float]  # (t, m) -> b_t for t payoffs and m directions
+    with_residual: bool  # choice (ii) of Algorithm 2 for the variance instead of choice (i)
 
 
 def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:

@@ -44,15 +44,26 @@ class FeaturePosterior:
         self._count = 0
         self._counts = np.zeros(len(inputs.X))
         self._cached_mean: Array | None = None
-        self._values: Array  # eigenvalues of H
-        self.embedding: Embedding
-        self.directions: int
-        self.log_det: float
-        self.roots: Array
-        self.vectors: Array
-        self.leverage: Array
-        self.slack: Array
         self._change_coordinates(embedding)
+
+    def _change_coordinates(self, embedding: Embedding) -> None:
+        self.embedding, self.directions = embedding, embedding.size
+        self._residual = self._left_out(self._prior, embedding.squared_norms())
+        self.estimator.coordinates_changed(embedding.coordinates)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Recompute the eigendecomposition of H and the leverages from the counts."""
+        a = self.embedding.coordinates
+        self._values, columns = eigh_above((a.T * self._counts) @ a, self._inputs.ridge)
+        self.log_det = float(np.log(self._values / self._inputs.ridge).sum())
+        self.vectors = np.ascontiguousarray(columns.T)
+        self.roots = 1.0 / np.sqrt(self._values)
+        half = (a @ columns) * self.roots
+        self.leverage = np.einsum("ij,ij->i", half, half)
+        # Rank-one steps subtract from at most |a|^2 / ridge, REFRESH times, each to rounding.
+        self.slack = 1e-12 * np.einsum("ij,ij->i", a, a) / self._inputs.ridge
+        self._cached_mean = None
 
     @property
     def count(self) -> int:
@@ -88,31 +99,17 @@ class FeaturePosterior:
         if self._count % REFRESH == 0:
             self._refresh()
             return
-        self.log_det += eigen.add_payoff(
-            self._values,
-            self.roots,
-            self.vectors,
-            self.leverage,
-            self.embedding.coordinates,
-            arm,
-        )
-
-    def _change_coordinates(self, embedding: Embedding) -> None:
-        self.embedding, self.directions = embedding, embedding.size
-        self._residual = self._left_out(self._prior, embedding.squared_norms())
-        self.estimator.coordinates_changed(embedding.coordinates)
-        self._refresh()
+        spectrum = (self._values, self.roots, self.vectors, self.leverage)
+        self.log_det += eigen.add_payoff(*spectrum, self.embedding.coordinates, arm)
 
     def mean(self) -> Array:
         """Posterior mean of the arms (Alg. 2, lines 5 and 6)."""
+        if self._is_prior():
+            return np.zeros(len(self._prior))
         if self._cached_mean is None:
             e, sums = self.embedding, self._sums()
-            self._cached_mean = (
-                eigen.direction_mean(
-                    e.coordinates, e.directions, e.copies, sums, self.roots, self.vectors
-                )
-                if len(sums)
-                else np.zeros(len(e.coordinates))
+            self._cached_mean = eigen.direction_mean(
+                e.coordinates, e.directions, e.copies, sums, self.roots, self.vectors
             )
         return self._cached_mean
 
@@ -141,7 +138,9 @@ class FeaturePosterior:
         ridge, copies = self._inputs.ridge, self.embedding.copies
         sums = self._sums()
         inside, outside = self.embedding.query(points)
-        mean = inside @ self._weights(sums)
+        mean = inside @ eigen.mean_weights(
+            self.embedding.directions, copies, sums, self.roots, self.vectors
+        )
         half = (inside @ self.vectors.T) * self.roots
         variance = ridge * np.einsum("ij,ij->i", half, half)
         norms = np.einsum("ij,ij->i", inside, inside)
@@ -155,13 +154,8 @@ class FeaturePosterior:
 
     def state(self) -> dict[str, Array]:
         """Arrays from which, with the history, `restore` continues bit for bit."""
-        spectrum = {
-            "values": self._values,
-            "vectors": self.vectors,
-            "leverage": self.leverage,
-            "log_det": np.array(self.log_det),
-        }
-        return spectrum | self.estimator.state()
+        spectrum = {"values": self._values, "vectors": self.vectors, "leverage": self.leverage}
+        return spectrum | {"log_det": np.array(self.log_det)} | self.estimator.state()
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Set what `state` returned, with the history (t,) that led to it."""
@@ -188,29 +182,5 @@ class FeaturePosterior:
 
     def _sums(self) -> Array:
         """Robust estimates r_hat of the sums in every direction, (u,)."""
-        if self._count == 0:
-            return np.zeros(len(self.embedding.directions))
         threshold = self._inputs.truncation(self._count, self.directions)
         return self.estimator.estimate(self.embedding, self, threshold)
-
-    def _weights(self, sums: Array) -> Array:
-        """H^(-1/2) W^T r_hat: the mean's coordinates."""
-        if len(sums) == 0:
-            return np.zeros(self.embedding.coordinates.shape[1])
-        result: Array = eigen.mean_weights(
-            self.embedding.directions, self.embedding.copies, sums, self.roots, self.vectors
-        )
-        return result
-
-    def _refresh(self) -> None:
-        """Recompute the eigendecomposition of H and the leverages from the counts."""
-        a = self.embedding.coordinates
-        self._values, columns = eigh_above((a.T * self._counts) @ a, self._inputs.ridge)
-        self.log_det = float(np.log(self._values / self._inputs.ridge).sum())
-        self.vectors = np.ascontiguousarray(columns.T)
-        self.roots = 1.0 / np.sqrt(self._values)
-        half = (a @ columns) * self.roots
-        self.leverage = np.einsum("ij,ij->i", half, half)
-        # Rank-one steps subtract from at most |a|^2 / ridge, REFRESH times, each to rounding.
-        self.slack = 1e-12 * np.einsum("ij,ij->i", a, a) / self._inputs.ridge
-        self._cached_mean = None

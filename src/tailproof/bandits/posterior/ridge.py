@@ -59,14 +59,11 @@ class RidgePosterior:
         self._count += 1
         self._counts[arm] += 1.0
         self._sums[arm] += kept
+        update = (self._mean, self._leverage, arm, kept)
         if self._dense:
-            self.log_det += compiled.add_to_covariance(
-                self._core, self._mean, self._leverage, arm, kept
-            )
+            self.log_det += compiled.add_to_covariance(self._core, *update)
         else:
-            self.log_det += compiled.add_to_span(
-                self._core, self._coordinates, self._mean, self._leverage, arm, kept
-            )
+            self.log_det += compiled.add_to_span(self._core, self._coordinates, *update)
         if self._count % REFRESH == 0:
             self._refresh()
 
@@ -102,13 +99,8 @@ class RidgePosterior:
 
     def state(self) -> dict[str, Array]:
         """Arrays from which `restore` continues bit for bit."""
-        return {
-            "core": self._core,
-            "mean": self._mean,
-            "leverage": self._leverage,
-            "sums": self._sums,
-            "log_det": np.array(self.log_det),
-        }
+        arrays = {"core": self._core, "mean": self._mean, "leverage": self._leverage}
+        return arrays | {"sums": self._sums, "log_det": np.array(self.log_det)}
 
     def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Set what `state` returned."""
