@@ -90,6 +90,13 @@ def integer(name: str, value: Any, *, low: int) -> int:
     return result
 
 
+def flag(name: str, value: Any) -> bool:
+    """Return `value` as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"`{name}` must be True or False, but got {name}={value!r}.")
+    return bool(value)
+
+
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     """Return `value` if it is one of `options`."""
     if not isinstance(value, str) or value not in options:

@@ -56,17 +56,12 @@ def common_options(
             f"`ridge >= 5e-16 * k(x, x)` must hold to matter in double precision, but got "
             f"ridge={ridge!r} with k(x, x) up to {largest:g}."
         )
-    return {
-        "ridge": ridge,
-        "beta_multiplier": checks.positive("beta_multiplier", beta_multiplier),
-    }
+    multiplier = checks.positive("beta_multiplier", beta_multiplier)
+    return {"ridge": ridge, "beta_multiplier": multiplier}
 
 
 def theory_options(
-    moment: MomentBound | None,
-    norm_bound: float | None,
-    horizon: int,
-    failure_probability: float,
+    moment: MomentBound | None, norm_bound: float | None, horizon: int, failure_probability: float
 ) -> dict[str, Any]:
     """Check the constants of the theorems, also where the schedule does not use them."""
     if moment is not None:
@@ -97,13 +92,8 @@ def _setting(options: dict[str, Any]) -> Setting:
             raise ValueError(
                 f"`{name}` must be given for schedule={options['schedule']!r}, but got None."
             )
-    return Setting(
-        options["moment"],
-        options["norm_bound"],
-        options["ridge"],
-        options["failure_probability"],
-        options["horizon"],
-    )
+    names = ("moment", "norm_bound", "ridge", "failure_probability", "horizon")
+    return Setting(*(options[name] for name in names))
 
 
 def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
@@ -153,13 +143,8 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     setting = _setting(options) if isinstance(schedule, str) else None
     chosen = schedule if setting is None else _feature_schedule(schedule, features, setting)
     announce_compilation(ucb_argmax, add_payoff)
-    inputs = PosteriorInputs(
-        kernel,
-        X,
-        options["ridge"],
-        chosen.truncation,
-        _with_residual(options["variance"], features),
-    )
+    with_residual = _with_residual(options["variance"], features)
+    inputs = PosteriorInputs(kernel, X, options["ridge"], chosen.truncation, with_residual)
     estimator: DirectionEstimator
     if config.policy == "ata_gp_ucb":
         estimator = TruncateDirections(len(X))

@@ -32,24 +32,16 @@ LARGEST_FEATURE_MATRIX = 2**25  # entries; with its decomposition about 1 GiB
 class Embedding:
     """A feature map applied to the arms.
 
-    Attributes
-    ----------
-    coordinates : (n, r)
-    directions : (u, r)
-        Distinct rows; row i stands for `copies[i]` equal (up to sign) directions.
-    copies : (u,)
-    query
-        Points (k, d) -> coordinates (k, r) and, where points may leave the span of the arms'
-        features, the part of phi outside it, (k, u); else None.
-    kernel_basis
-        Whether the coordinates are the kernel coordinates of the arms, which all Nystrom
-        dictionaries of full rank share.
+    `query` maps points (k, d) to coordinates (k, r) and, where points may leave the span of the
+    arms' features, the part of phi outside it, (k, u); else None.
     """
 
-    coordinates: Array
-    directions: Array
-    copies: Array
+    coordinates: Array  # (n, r)
+    directions: Array  # (u, r), distinct rows
+    copies: Array  # (u,), how many equal (up to sign) directions each row stands for
     query: Callable[[Array], tuple[Array, Array | None]]
+    # Whether the coordinates are the kernel coordinates of the arms, which all Nystrom
+    # dictionaries of full rank share.
     kernel_basis: bool = False
 
     @property
@@ -84,12 +76,8 @@ def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> E
         inside = values @ basis
         return inside, (values - inside @ basis.T) / root
 
-    return Embedding(
-        np.ascontiguousarray(left[:, keep] * lengths[keep]),
-        np.ascontiguousarray(basis / root[:, None]),
-        copies,
-        query,
-    )
+    coordinates = np.ascontiguousarray(left[:, keep] * lengths[keep])
+    return Embedding(coordinates, np.ascontiguousarray(basis / root[:, None]), copies, query)
 
 
 @dataclass(frozen=True)
@@ -109,8 +97,6 @@ class QuadratureFourier:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from tailproof.kernels import SquaredExponential
     >>> X, k = np.linspace(0, 1, 50)[:, None], SquaredExponential(0.2)
     >>> qff = QuadratureFourier(nodes=32)
     >>> phi = qff.features(k, X)
@@ -125,8 +111,7 @@ class QuadratureFourier:
 
     def __post_init__(self) -> None:
         checks.integer("nodes", self.nodes, low=1)
-        if not isinstance(self.folded, bool):
-            raise ValueError(f"`folded` must be True or False, but got folded={self.folded!r}.")
+        checks.flag("folded", self.folded)
 
     def features(self, kernel: Kernel, X: Array) -> Array:
         """Return phi(X), shape (n, m), every feature written out."""
@@ -213,8 +198,6 @@ class RandomFourier:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from tailproof.kernels import Matern
     >>> X, k = np.linspace(0, 1, 30)[:, None], Matern(1.5, 0.3)
     >>> embedding = RandomFourier(2000).embed(k, X, np.random.default_rng(0))
     >>> phi = embedding.coordinates @ embedding.directions.T
@@ -266,8 +249,6 @@ class Exact:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from tailproof.kernels import SquaredExponential
     >>> X, rng = np.linspace(0, 1, 100)[:, None], np.random.default_rng(0)
     >>> Exact(tolerance=1e-9).embed(SquaredExponential(0.2), X, rng).size  # directions
     15
@@ -342,8 +323,7 @@ class Nystrom:
             checks.positive("oversampling", self.oversampling)
         if self.draws is not None:
             checks.choice("draws", self.draws, ("rounds", "sites"))
-        if not isinstance(self.reduced, bool):
-            raise ValueError(f"`reduced` must be True or False, but got reduced={self.reduced!r}.")
+        checks.flag("reduced", self.reduced)
 
 
 def check_features(features: FeatureMap | Nystrom) -> FeatureMap | Nystrom:

@@ -23,26 +23,16 @@ class TheoryWarning(UserWarning):
 class Guarantee:
     """Whether a theorem covers the policy as it is set up.
 
-    Attributes
-    ----------
-    statement
-        The theorem's statement in words; "none" where a hypothesis is missing.
-    missing
-        The hypotheses that fail, one sentence each; empty if the guarantee holds.
-    horizon
-        Rounds it covers; None for all.
+    What the user states (moment bound, norm bound, noise bound) is taken to be true.
     """
 
-    statement: str
-    missing: tuple[str, ...] = ()
-    horizon: int | None = None
+    statement: str  # the theorem's in words; "none" where a hypothesis is missing
+    missing: tuple[str, ...] = ()  # the hypotheses that fail, a sentence each
+    horizon: int | None = None  # rounds it covers; None for all
 
     @property
     def holds(self) -> bool:
-        """Whether a theorem's confidence statement applies.
-
-        Given that what the user states (moment bound, norm bound, noise bound) is true.
-        """
+        """Whether a theorem's confidence statement applies."""
         return not self.missing
 
     def __str__(self) -> str:
@@ -78,11 +68,7 @@ def kernel_hypotheses(kernel: Kernel, X: Array) -> list[str]:
 
 
 def feature_hypotheses(
-    features: FeatureMap | Nystrom,
-    residual: float,
-    kernel: Kernel,
-    X: Array,
-    setting: Setting,
+    features: FeatureMap | Nystrom, residual: float, kernel: Kernel, X: Array, setting: Setting
 ) -> tuple[str, list[str]]:
     """Return the theorem that covers ATA-GP-UCB with these features, and its missing hypotheses.
 
@@ -126,9 +112,8 @@ def _approximation_share(error: float, setting: Setting) -> float:
     + eps^2 t/lambda ("Error in posterior mean and variance approximations").
     """
     ratio = setting.horizon / setting.ridge
-    return error * ratio * (1.0 + ratio) + math.sqrt(
-        error * (1.0 + ratio) ** 2 + error * error * ratio
-    )
+    deviation = math.sqrt(error * (1.0 + ratio) ** 2 + error * error * ratio)
+    return error * ratio * (1.0 + ratio) + deviation
 
 
 def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:

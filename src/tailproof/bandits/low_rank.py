@@ -30,7 +30,6 @@ def kernel_coordinates(kernel: Kernel, X: Array, tolerance: float = ROUNDING) ->
 
     Examples
     --------
-    >>> import numpy as np
     >>> from tailproof.kernels import SquaredExponential
     >>> X = np.linspace(0, 1, 100)[:, None]
     >>> kernel_coordinates(SquaredExponential(0.2), X, tolerance=1e-9).shape

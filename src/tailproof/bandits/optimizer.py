@@ -52,43 +52,25 @@ class Prediction:
 class Recommendation:
     """The arm with the best robust mean.
 
-    Attributes
-    ----------
-    point
-        The arm's coordinates, (d,), or its label.
-    index
-        The arm's number.
-    mean, lower, upper
-        Its posterior mean and confidence interval, in units of the payoff.
-    payoffs
-        Number of payoffs told for this arm.
+    `mean`, `lower` and `upper` are its posterior mean and confidence interval, in units of the
+    payoff.
     """
 
-    point: Any
-    index: int
+    point: Any  # the arm's coordinates, (d,), or its label
+    index: int  # the arm's number
     mean: float
     lower: float
     upper: float
-    payoffs: int
+    payoffs: int  # how many were told for this arm
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """The payoffs told so far, in order, as arrays of length t.
+    """The payoffs told so far, in order, as arrays of length t."""
 
-    Attributes
-    ----------
-    indices : (t,) int64
-        Numbers of the arms.
-    payoffs : (t,) float64
-        As told, before any truncation.
-    points
-        The arms' coordinates, (t, d), or labels, (t,).
-    """
-
-    indices: NDArray[np.int64]
-    payoffs: Array
-    points: NDArray[Any]
+    indices: NDArray[np.int64]  # numbers of the arms, (t,)
+    payoffs: Array  # as told, before any truncation, (t,)
+    points: NDArray[Any]  # the arms' coordinates, (t, d), or labels, (t,)
 
     def __len__(self) -> int:
         return len(self.payoffs)
@@ -143,11 +125,8 @@ class ArmOptimizer:
         rng: np.random.Generator,
         start: Mapping[str, Any],
     ) -> None:
-        self.space = config.space
-        self.config = config
-        self._guarantee = guarantee
-        self.posterior = posterior
-        self.schedule = schedule
+        self.config, self.space = config, config.space
+        self.posterior, self.schedule, self._guarantee = posterior, schedule, guarantee
         self._rng = rng
         self._start = start  # of the random generator, before anything was drawn
         self._multiplier: float = config.options["beta_multiplier"]
@@ -212,13 +191,10 @@ class ArmOptimizer:
         Many payoffs at once are the same as one after the other. If any of them is refused, none
         is told.
         """
-        if self.space.is_single(x):
-            payoffs = checks.payoffs("y", y)
-            arms = np.full(len(payoffs), self.space.index(x), dtype=np.int64)
-        else:
-            arms = self.space.indices(x)
-            payoffs = checks.payoffs("y", y)
-        self._tell(arms, payoffs)
+        single = self.space.is_single(x)
+        arms = np.array([self.space.index(x)]) if single else self.space.indices(x)
+        payoffs = checks.payoffs("y", y)
+        self._tell(np.repeat(arms, len(payoffs)) if single else arms, payoffs)
 
     def tell_index(self, index: int | ArrayLike, y: float | ArrayLike) -> None:
         """Tell payoffs by arm number: one number and one payoff, or k and k."""

@@ -78,8 +78,6 @@ def tgp_ucb(
 
     Parameters
     ----------
-    space, kernel
-        The arms, and the covariance of their mean payoffs.
     moment
         `MomentBound(alpha, v)`: E|y|^(1+alpha) <= v.
     norm_bound
@@ -88,15 +86,11 @@ def tgp_ucb(
         T; the authors' and the theory's schedule for this policy do not depend on it.
     failure_probability
         delta in (0, 1].
-    ridge
-        lambda > 0.
     schedule
         "theory" (Theorem 1), "authors", or a schedule such as `CustomSchedule(beta, truncation)`,
         for which moment and norm_bound are not needed.
-    beta_multiplier
-        Factor on the schedule's beta.
-    seed
-        An int, a SeedSequence or a Generator.
+
+    The other parameters are those of `gp_ucb`.
 
     Examples
     --------
@@ -132,30 +126,17 @@ def ata_gp_ucb(
 
     Parameters
     ----------
-    space, kernel
-        The arms, and the covariance of their mean payoffs.
     features
         `QuadratureFourier(nodes)`, `Nystrom(accuracy)`, `Exact()` or `RandomFourier(frequencies)`.
-    moment
-        `MomentBound(alpha, v)`: E|y|^(1+alpha) <= v.
-    norm_bound
-        B: a bound on the RKHS norm of the mean payoffs (the authors used max |f|).
     horizon
         T, the number of rounds the guarantee is for; more may be told.
-    failure_probability
-        delta in (0, 1].
-    ridge
-        lambda > 0.
     schedule
-        "theory" (Theorem 3 for quadrature features, Theorem 4 for Nystrom and, with accuracy 0
-        and m the rank, for exact ones), "authors", or a schedule such as
-        `CustomSchedule(beta, truncation)`, for which moment and norm_bound are not needed.
+        As in `tgp_ucb`, but "theory" is Theorem 3 for quadrature features, Theorem 4 for Nystrom
+        and, with accuracy 0 and m the rank, for exact ones.
     variance
         "i" or "ii" of Algorithm 2; None takes the paper's: (i) for Fourier features, else (ii).
-    beta_multiplier
-        Factor on the schedule's beta.
-    seed
-        An int, a SeedSequence or a Generator.
+
+    The other parameters are those of `tgp_ucb`.
 
     Examples
     --------

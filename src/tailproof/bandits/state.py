@@ -19,39 +19,17 @@ if TYPE_CHECKING:
     from tailproof.bandits.optimizer import ArmOptimizer
 
 FORMAT = "tailproof-bandits"
+_PARTS = {
+    kernels: "SquaredExponential Matern Linear Precomputed Sum Product Scaled",
+    features: "QuadratureFourier RandomFourier Exact Nystrom",
+    schedules: "MomentBound Setting Theorem1 Theorem3 Theorem4 AuthorsTGP AuthorsATA SubGaussian "
+    "CustomSchedule",
+}
 _TYPES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        kernels.SquaredExponential,
-        kernels.Matern,
-        kernels.Linear,
-        kernels.Precomputed,
-        kernels.Sum,
-        kernels.Product,
-        kernels.Scaled,
-        features.QuadratureFourier,
-        features.RandomFourier,
-        features.Exact,
-        features.Nystrom,
-        schedules.MomentBound,
-        schedules.Setting,
-        schedules.Theorem1,
-        schedules.Theorem3,
-        schedules.Theorem4,
-        schedules.AuthorsTGP,
-        schedules.AuthorsATA,
-        schedules.SubGaussian,
-        schedules.CustomSchedule,
-    )
+    name: getattr(module, name) for module, names in _PARTS.items() for name in names.split()
 }
 _POLICIES = {
-    policy.__name__: policy
-    for policy in (
-        policies.gp_ucb,
-        policies.tgp_ucb,
-        policies.ata_gp_ucb,
-        policies.moma_gp_ucb,
-    )
+    name: getattr(policies, name) for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb")
 }
 _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 _POSTERIOR = "posterior."

@@ -83,7 +83,7 @@ class Float(_Number):
     def __post_init__(self) -> None:
         low = checks.number("low", self.low) + 0.0  # -0.0 becomes 0.0
         high = checks.number("high", self.high) + 0.0
-        log = _flag("log", self.log)
+        log = checks.flag("log", self.log)
         step = None if self.step is None else checks.positive("step", self.step)
         _set(self, low=low, high=high, log=log, step=step)
         _check_order(low, high)
@@ -181,7 +181,7 @@ class Int(_Number):
     def __post_init__(self) -> None:
         low, high = _whole("low", self.low), _whole("high", self.high)
         step = checks.integer("step", self.step, low=1)
-        log = _flag("log", self.log)
+        log = checks.flag("log", self.log)
         _check_order(low, high)
         if max(-low, high) > _LARGEST_INTEGER:
             raise ValueError(
@@ -339,12 +339,6 @@ def _unit_point(u: Any) -> Array:
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"`0 <= u <= 1` must hold, but got u={u!r}.")
     return np.array([number])
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"`{name}` must be True or False, but got {name}={value!r}.")
-    return bool(value)
 
 
 def _whole(name: str, value: Any) -> int:
