@@ -6,6 +6,7 @@ Everything heavy is imported when the command runs, so that `tailproof --help` s
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from tailproof.experiments.reproduce import INTERRUPTED, Request, reproduce
 
-    policies = arguments.policies
-    request = Request(
-        panels=tuple(arguments.panels),
-        out=arguments.out,
-        data=arguments.data,
-        rounds=arguments.rounds,
-        repetitions=arguments.repetitions,
-        quick=arguments.quick,
-        seed=arguments.seed,
-        policies=None if policies is None else tuple(policies),
-        workers=arguments.workers,
-        scheduler=arguments.scheduler,
-    )
+    names = [field.name for field in dataclasses.fields(Request)]
     try:
-        reproduce(request)
+        reproduce(Request(**{name: getattr(arguments, name) for name in names}))
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

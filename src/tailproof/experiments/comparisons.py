@@ -61,29 +61,17 @@ def crossings(panel: Panel, records: Records) -> dict[str, int | None]:
 
 @dataclass(frozen=True)
 class VariantComparison:
-    """A variant against its base in the last round, over the repetitions that both have.
-
-    Attributes
-    ----------
-    mean, base_mean
-        R_T / T.
-    lower, upper
-        95 % interval of the mean paired difference; None with one repetition.
-    early
-        R_t / t of the variant at a tenth of the rounds.
-    beta, base_beta
-        Median of beta in the last round.
-    """
+    """A variant against its base in the last round, over the repetitions that both have."""
 
     policy: str
     base: str
     repetitions: int
-    mean: float
+    mean: float  # R_T / T
     base_mean: float
-    lower: float | None
+    lower: float | None  # 95 % interval of the mean paired difference; None with one repetition
     upper: float | None
-    early: float
-    beta: float
+    early: float  # R_t / t of the variant at a tenth of the rounds
+    beta: float  # median of beta in the last round
     base_beta: float
 
     @property
@@ -143,15 +131,9 @@ def _interval(paired: Array) -> tuple[float | None, float | None]:
 
 @dataclass(frozen=True)
 class TruncationFit:
-    """Panel f: the posterior band of a policy, averaged over the repetitions, against f.
+    """Panel f: the final posterior band of a policy, averaged over the repetitions, against f."""
 
-    Attributes
-    ----------
-    mean, std, f : (arms,)
-        Averages of the final posterior mean and standard deviation, and f.
-    """
-
-    mean: Array
+    mean: Array  # (arms,), as the others
     std: Array
     f: Array
 
@@ -174,10 +156,8 @@ class TruncationFit:
 def truncation_fit(panel: Panel, records: Records, policy: str) -> TruncationFit:
     """Return the average band of a policy of panel f."""
     kept = [records[panel.letter, policy, i] for i in range(panel.repetitions_of(policy))]
-    mean, std, f = (
-        np.mean([record[key] for record in kept], axis=0) for key in ("mean", "std", "f")
-    )
-    return TruncationFit(mean, std, f)
+    keys = ("mean", "std", "f")
+    return TruncationFit(*(np.mean([record[key] for record in kept], axis=0) for key in keys))
 
 
 _VERDICTS = {

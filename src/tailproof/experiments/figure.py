@@ -21,19 +21,8 @@ ERROR_BARS = 10  # per curve
 FROM_PAPER = "read off the paper's figure, same colors"
 
 
-def paper_figure(plan: Plan, records: Records) -> Any:
-    """Draw the paper's policies in the paper's arrangement."""
-    return _draw(plan, records, variants=False)
-
-
-def variants_figure(plan: Plan, records: Records) -> Any | None:
-    """Draw the variants over the paper's policies; None if the plan has none."""
-    if not any(POLICIES[key].is_variant for panel in plan.panels for key in panel.policies):
-        return None
-    return _draw(plan, records, variants=True)
-
-
-def _draw(plan: Plan, records: Records, *, variants: bool) -> Any:
+def draw(plan: Plan, records: Records, *, variants: bool = False) -> Any:
+    """Draw the paper's policies in the paper's arrangement, or the variants over them."""
     figure = new_figure(figsize=(12.0, 6.6), dpi=150, layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     panels = {panel.letter: panel for panel in plan.panels}
@@ -42,8 +31,7 @@ def _draw(plan: Plan, records: Records, *, variants: bool) -> Any:
         if panel is None:
             axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
             axis.set_title(f"({letter})", fontsize=10)
-            axis.set_xticks([])
-            axis.set_yticks([])
+            axis.set(xticks=[], yticks=[])
             continue
         shown = [POLICIES[key] for key in panel.policies]
         if not variants:
@@ -102,17 +90,9 @@ def _paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
         if (value := panel.paper_value(policy.key, t)) is not None
     }
     if values:
-        axis.plot(
-            list(values),
-            list(values.values()),
-            "D",
-            markersize=7,
-            markerfacecolor="white",
-            markeredgewidth=1.6,
-            color=COLORS[policy.family],
-            label=FROM_PAPER,
-            zorder=4,
-        )
+        style = {"markersize": 7, "markerfacecolor": "white", "markeredgewidth": 1.6, "zorder": 4}
+        style |= {"color": COLORS[policy.family], "label": FROM_PAPER}
+        axis.plot(list(values), list(values.values()), "D", **style)
 
 
 def _bands(axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy]) -> None:
@@ -131,9 +111,9 @@ def _bands(axis: Any, panel: Panel, records: Records, policies: Iterable[FigureP
 
 
 def _style(policy: FigurePolicy) -> dict[str, Any]:
-    line = "-"
-    if policy.is_variant:
-        line = ":" if policy.schedule == "theory" else "--"
-        if policy.redrawn:
-            line = "-."
+    line = "--" if policy.is_variant else "-"
+    if policy.is_variant and policy.schedule == "theory":
+        line = ":"
+    if policy.redrawn:
+        line = "-."
     return {"color": COLORS[policy.family], "linestyle": line, "linewidth": 1.5}

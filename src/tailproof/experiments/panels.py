@@ -24,47 +24,28 @@ _MATERN = Matern(2.5, 0.2)
 
 @dataclass(frozen=True)
 class PaperPanel:
-    """A panel's size in the paper, and what can be read off its plot.
+    """A panel's size in the paper, and what can be read off its plot."""
 
-    Attributes
-    ----------
-    rounds, repetitions
-        Rounds of each run, and runs of each policy.
-    values
-        Policy -> round -> R_T / T; accurate to 0.005 in d and e.
-    crossing
-        About the round from which ATA-GP-UCB-Nystrom lies below TGP-UCB.
-    """
-
-    rounds: int
-    repetitions: int
+    rounds: int  # of each run
+    repetitions: int  # runs of each policy
+    # Policy -> round -> R_T / T; accurate to 0.005 in d and e.
     values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    crossing: int | None = None
+    crossing: int | None = None  # about the round from which Nystrom lies below TGP-UCB
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One panel: its problem, its policies and how much of it is run.
-
-    Attributes
-    ----------
-    policies
-        Keys of `policies.POLICIES`.
-    nodes
-        Nodes per coordinate of the quadrature Fourier features, where there are any.
-    variant_repetitions
-        Repetitions of the policies that are not in the paper.
-    """
+    """One panel: its problem, its policies and how much of it is run."""
 
     letter: str
     title: str
     source: Source
-    policies: tuple[str, ...]
+    policies: tuple[str, ...]  # keys of `policies.POLICIES`
     rounds: int
     repetitions: int
-    variant_repetitions: int
+    variant_repetitions: int  # of the policies that are not in the paper
     paper: PaperPanel
-    nodes: int | None = None
+    nodes: int | None = None  # per coordinate, of quadrature Fourier features
 
     def repetitions_of(self, policy: str) -> int:
         """Return how many repetitions a policy has."""

@@ -9,7 +9,7 @@ import dataclasses
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,20 +152,12 @@ def make_plan(
     sizes: Mapping[str, Size],
     *,
     seed: int,
-    policies: tuple[str, ...] | None = None,
+    policies: Sequence[str] | None = None,
 ) -> Plan:
-    """Return the plan for some panels.
+    """Return the plan for some panels, by letter, at these sizes, also by letter.
 
-    Parameters
-    ----------
-    panels
-        By letter.
-    sizes
-        By letter; a panel without a size keeps the paper's.
-    seed
-        Not negative.
-    policies
-        Keys of `policies.POLICIES` to keep; None keeps all. A panel left without any is dropped.
+    A panel without a size keeps the paper's. `policies` are the keys of `policies.POLICIES` to
+    keep, None for all; a panel left without any is dropped.
 
     Examples
     --------

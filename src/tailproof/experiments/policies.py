@@ -26,36 +26,16 @@ def fourth_root(t: int) -> float:
 
 @dataclass(frozen=True)
 class FigurePolicy:
-    """One policy as the panels run it.
+    """One policy as the panels run it."""
 
-    Attributes
-    ----------
-    key
-        Its name in tables and in `--policies`.
-    title
-        Its name in figures.
-    family
-        "tgp", "qff", "nystrom", "exact", or "gp" and "gp-truncated" in panel f.
-    schedule
-        "authors", "theory", or "ln t" in panel f.
-    base
-        The paper's policy that a variant is compared with; None for the paper's own.
-    change
-        How a variant differs from its base.
-    folded
-        Whether the quadrature Fourier features are folded to half their number.
-    redrawn
-        Whether the sign of panel f's noise is drawn in every round instead of once.
-    """
-
-    key: str
-    title: str
-    family: str
-    schedule: str = "authors"
-    base: str | None = None
-    change: str = ""
-    folded: bool = False
-    redrawn: bool = False
+    key: str  # its name in tables and in `--policies`
+    title: str  # its name in figures
+    family: str  # "tgp", "qff", "nystrom", "exact", or "gp" and "gp-truncated" in panel f
+    schedule: str = "authors"  # or "theory", or "ln t" in panel f
+    base: str | None = None  # the paper's policy that a variant is compared with
+    change: str = ""  # how a variant differs from its base
+    folded: bool = False  # whether the quadrature Fourier features are folded to half their number
+    redrawn: bool = False  # whether panel f's sign is drawn in every round instead of once
 
     @property
     def is_variant(self) -> bool:
@@ -172,6 +152,6 @@ def describe(policy: FigurePolicy, nodes: int | None) -> dict[str, Any]:
     if policy.schedule == "ln t":
         result["beta"] = "ln t"
         result["truncation"] = "t^(1/4)" if policy.family == "gp-truncated" else "none"
-        sign = "redrawn every round" if policy.redrawn else "drawn once per repetition"
-        result["sign_of_noise"] = sign
+        drawn = "redrawn every round" if policy.redrawn else "drawn once per repetition"
+        result["sign_of_noise"] = drawn
     return result

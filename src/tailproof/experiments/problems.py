@@ -40,26 +40,16 @@ _ARMS_TEXT = f"{len(ARMS)} points {ARMS[0, 0]}, {ARMS[1, 0]}, .., {ARMS[-1, 0]}"
 class Problem:
     """The problem of one repetition.
 
-    Attributes
-    ----------
-    space, kernel
-        The arms and the kernel of TGP-UCB, Nystrom and exact features.
-    environment
-        Draws payoffs; not seen by the policies.
-    gap
-        Regret of a round in which each arm is played, (n,).
-    moment, norm_bound
-        What the policies know; None in panel f, whose schedule is fixed.
-    fourier
-        Arms and kernel of the quadrature Fourier features, where they exist.
+    The policies know `moment` and `norm_bound`, except in panel f, whose schedule is fixed.
     """
 
     space: Finite
-    kernel: Kernel
-    environment: ArmEnvironment
-    gap: Array
+    kernel: Kernel  # of TGP-UCB, Nystrom and exact features
+    environment: ArmEnvironment  # draws payoffs; not seen by the policies
+    gap: Array  # regret of a round in which each arm is played, (n,)
     moment: MomentBound | None = None
     norm_bound: float | None = None
+    # Arms and kernel of the quadrature Fourier features, where they exist.
     fourier: tuple[Finite, SquaredExponential] | None = None
 
 

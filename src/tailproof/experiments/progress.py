@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self, TextIO
+from statistics import fmean
+from typing import Any, Self, TextIO
 
 from tailproof._util.console import LiveDisplay, duration
 from tailproof.experiments.plan import Task
@@ -21,18 +21,14 @@ class Progress:
 
     Parameters
     ----------
-    done
-        Runs finished before.
-    tasks
-        Runs to do.
+    done, tasks
+        How many runs were finished before, and the runs to do.
     guess
         Roughly the seconds of a run.
     workers
         How many work in parallel.
-    stream
-        Where to write; standard error if None.
-    clock
-        Seconds, rising.
+    stream, clock
+        As in `LiveDisplay`.
     """
 
     def __init__(
@@ -55,13 +51,8 @@ class Progress:
         self._show()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._display.__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> None:
+        self._display.__exit__(*raised)
 
     def finished(self, task: Task, seconds: float) -> None:
         """Count one task that took `seconds` of a worker."""
@@ -82,11 +73,9 @@ class Progress:
         took = sum(sum(times) for times in self._measured.values())
         guessed = sum(self._guess[kind] * len(times) for kind, times in self._measured.items())
         scale = took / guessed if guessed > 0.0 else 1.0
-        work = 0.0
-        for kind, left in self._left.items():
-            times = self._measured.get(kind)
-            work += left * (sum(times) / len(times) if times else scale * self._guess[kind])
-        return work / self._workers
+        expected = {kind: scale * guess for kind, guess in self._guess.items()}
+        expected |= {kind: fmean(times) for kind, times in self._measured.items()}
+        return sum(left * expected[kind] for kind, left in self._left.items()) / self._workers
 
     def line(self) -> str:
         """Return the line to show."""

@@ -40,14 +40,8 @@ def report_values(
 ) -> dict[str, Any]:
     """Return what the templates experiments/report.html and experiments/content.html show.
 
-    Parameters
-    ----------
-    manifest, summary, timings
-        As written beside the report.
-    images
-        SVG by name: "figure", and "variants" where variants were run.
-    notices
-        What a reader must know first: a stand-in, a panel left out, a small size.
+    Manifest, summary and timings are those written beside the report. `images` holds SVG by name:
+    "figure", and "variants" where variants were run. `notices` are what a reader must know first.
     """
     panels, versions = summary["panels"], manifest["versions"]
     speeds = timings["rounds_per_second"]

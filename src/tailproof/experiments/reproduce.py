@@ -19,6 +19,7 @@ from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
 from tailproof.experiments import figure, panels, results, run_files, runner
 from tailproof.experiments.comparisons import Records
 from tailproof.experiments.plan import Plan, Size, make_plan
+from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.report import report_values
 
 QUICK = Size(rounds=1_000, repetitions=4, variant_repetitions=2)
@@ -31,14 +32,14 @@ REPORT = "report.html"
 class Request:
     """The arguments of the command; None leaves the choice to the panel, or to the machine."""
 
-    panels: tuple[str, ...]
+    panels: Sequence[str]
     out: Path
     data: Path | None = None
     rounds: int | None = None
     repetitions: int | None = None
     quick: bool = False
     seed: int = 0
-    policies: tuple[str, ...] | None = None
+    policies: Sequence[str] | None = None
     workers: int | None = None
     scheduler: str | None = None
 
@@ -160,11 +161,10 @@ def _pool(request: Request) -> tuple[runner.Pool, int, str]:
 
 def _write_figures(plan: Plan, records: Records, out: Path) -> dict[str, bytes]:
     """Write the figure as PNG and SVG; return the SVG images of the report by name."""
-    paper = figure.paper_figure(plan, records)
-    variants = figure.variants_figure(plan, records)
+    paper = figure.draw(plan, records)
     images = {"figure": image(paper, "svg")}
-    if variants is not None:
-        images["variants"] = image(variants, "svg")
+    if any(POLICIES[key].is_variant for panel in plan.panels for key in panel.policies):
+        images["variants"] = image(figure.draw(plan, records, variants=True), "svg")
     write_bytes(out / "figure.png", image(paper, "png"))
     write_bytes(out / "figure.svg", images["figure"])
     return images
@@ -172,8 +172,7 @@ def _write_figures(plan: Plan, records: Records, out: Path) -> dict[str, bytes]:
 
 def summary_text(summary: Mapping[str, Any]) -> str:
     """Return the last round of every policy, and the statements, as text for a terminal."""
-    rows = []
-    bands = []
+    rows, bands = [], []
     for letter, panel in summary["panels"].items():
         for policy in panel["policies"].values():
             last = policy["curve"][-1]

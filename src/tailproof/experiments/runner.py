@@ -33,6 +33,7 @@ _GUESS |= {"nystrom": 150.0}
 _FULL_RANK = 6.0  # times as long, with features, where the kernel matrix has full rank
 
 Record = dict[str, Any]
+# Yields tasks and their records as they finish.
 Pool = Callable[[Sequence[Task]], Iterable[tuple[Task, Record]]]
 
 
@@ -47,17 +48,9 @@ def guess_seconds(task: Task) -> float:
 def run_plan(plan: Plan, out: Path, pool: Pool, workers: int) -> dict[tuple[str, str, int], Record]:
     """Do the runs whose files `out` does not hold yet, and return the records of all runs.
 
-    Parameters
-    ----------
-    plan
-        What to run.
-    out
-        A folder that `run_files.open_folder` has opened for this plan; each record is written
-        to it as soon as the run has finished.
-    pool
-        Yields tasks and their records as they finish.
-    workers
-        How many tasks the pool does at the same time, for the estimate of the time left.
+    `run_files.open_folder` has opened `out` for this plan; each record is written to it as soon
+    as the run has finished. `workers` is how many tasks the pool does at the same time, for the
+    estimate of the time left.
     """
     records, todo = run_files.read_finished(out, plan.tasks())
     todo.sort(key=guess_seconds, reverse=True)  # the long ones first, so that no core waits
