@@ -393,10 +393,10 @@ def _near(U: Array, u: Array) -> int:
 
 def _tails(residuals: Array) -> str:
     """Say in words how heavy the tails of residuals look."""
-    from tailproof.tails import diagnose  # loads scipy.stats, which an `ask` does not need
-
     if len(residuals) < _FEWEST_FOR_TAILS:
         return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} payoffs"
     if float(np.ptp(residuals)) == 0.0:
         return "no noise seen"
+    from tailproof.tails import diagnose  # loads scipy.stats, which is slow
+
     return f"{diagnose(np.clip(residuals, -1e60, 1e60)).pooled.verdict}"

@@ -176,25 +176,6 @@ def test_pending_points_leave_the_mean_alone():
     assert (batch.predict(waiting)[1] < alone.predict(waiting)[1]).all()
 
 
-@LAYOUTS
-def test_pivots_are_a_greedy_choice_by_variance(layout):
-    sites = np.random.default_rng(2).random((80, len(layout.parameter_of_column)))
-    lengthscales = np.full(layout.n_lengthscales, 0.5)
-    R = slow.correlations(layout, lengthscales, sites, sites)
-    taken = layout.pivots(sites, layout.inverse_lengthscales(lengthscales), 20, 1e-6)
-    assert len(set(taken.tolist())) == 20
-    left = R.copy()  # the same greedy choice by Schur complements
-    for i in taken:
-        assert left[i, i] == pytest.approx(np.diag(left).max(), abs=1e-9)
-        left -= np.outer(left[:, i], left[i]) / left[i, i]
-
-
-def test_pivots_stop_when_no_variance_is_left():
-    sites = np.repeat(np.random.default_rng(3).random((4, 3)), 5, axis=0)
-    taken = ARD.pivots(sites, ARD.inverse_lengthscales(np.full(3, 0.2)), 20, 1e-6)
-    assert len(np.unique(sites[taken], axis=0)) == len(taken) == 4
-
-
 def test_a_basis_is_all_sites_while_they_are_few():
     sites, lengthscales = np.random.default_rng(4).random((30, 3)), np.full(3, 0.1)
     basis, phi = choose_basis(ARD, lengthscales, sites, 30)

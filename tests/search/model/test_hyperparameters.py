@@ -76,20 +76,6 @@ def test_gradient_of_negative_log_posterior(layout, seed):
 
 
 @LAYOUTS
-def test_lengthscale_gradient_with_any_weights(layout):
-    C, _, _, theta = case(layout)
-    weight = np.random.default_rng(1).standard_normal((20, 20))
-    weight += weight.T
-
-    def total(logs):
-        return (weight * slow.correlations(layout, np.exp(logs), C, C)).sum()
-
-    inverse = layout.inverse_lengthscales(np.exp(theta[:-2]))
-    found = layout.lengthscale_gradient(C, inverse, weight)
-    np.testing.assert_allclose(found, slow.slope(total, theta[:-2]), atol=1e-6)
-
-
-@LAYOUTS
 @pytest.mark.parametrize("start", [(0.05, 0.01, 0.01), (5.0, 10.0, 1.0), (0.4, 0.5, 0.5)])
 @pytest.mark.parametrize("steps", [1, 25])
 def test_maximize_posterior_is_never_worse_than_the_start(layout, start, steps):

@@ -1,24 +1,34 @@
-"""Correlation functions between points of a search space, with the derivatives that a fit needs."""
+"""Correlation functions between points of a search space, with the derivatives that a fit needs.
+
+A correlation is the mean over additive groups of columns of k(r), r the distance within the group
+in units of the lengthscales: k(r) = (1 + a + a^2 / 3) exp(-a), a = sqrt(5) r, for the Matern kernel
+of smoothness 5/2, and k(r) = exp(-r^2 / 2) for the squared exponential.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
-from tailproof._compiled import correlation
+from tailproof._util.linalg import pivoted_cholesky
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 KERNELS = ("matern", "se")
-_CODES = {"matern": correlation.MATERN, "se": correlation.SQUARED_EXPONENTIAL}
+_BLOCK = 1 << 14  # numbers in a block of rows
 
 
 @dataclass(frozen=True)
 class KernelLayout:
-    """Which lengthscale and which additive group each column of the encoded points has.
+    """The kernel, and which lengthscale and additive group each column of the points has.
+
+    In its methods `inverse` is 1 / lengthscale of every column, (p,).
 
     Attributes
     ----------
@@ -28,6 +38,13 @@ class KernelLayout:
         The additive group of each column, (p,).
     kernel
         "matern" (smoothness 5/2) or "se" (squared exponential).
+
+    Examples
+    --------
+    >>> layout = KernelLayout(np.array([0, 1]), np.array([0, 0]), "se")
+    >>> inverse = layout.inverse_lengthscales(np.array([1.0, 2.0]))
+    >>> layout.correlations(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 2.0]]), inverse)
+    array([[1.        , 0.36787944]])
     """
 
     parameter_of_column: Indices
@@ -42,53 +59,74 @@ class KernelLayout:
     @property
     def n_groups(self) -> int:
         """Number of additive groups."""
-        return max(int(self.group_of_column.max(initial=-1)) + 1, 1)
+        return len(self._groups)
+
+    @functools.cached_property
+    def _groups(self) -> list[slice | Indices]:
+        """The columns of each additive group."""
+        count = int(self.group_of_column.max(initial=0)) + 1
+        if count == 1:
+            return [slice(None)]
+        return [np.flatnonzero(self.group_of_column == group) for group in range(count)]
 
     def inverse_lengthscales(self, lengthscales: Array) -> Array:
         """Return 1 / lengthscale of every column, (p,)."""
-        return np.ascontiguousarray(1.0 / lengthscales[self.parameter_of_column])
+        return np.asarray(1.0 / lengthscales[self.parameter_of_column])
 
     def correlations(self, X: Array, Y: Array, inverse: Array) -> Array:
         """Return R between the rows of X (n, p) and of Y (m, p), (n, m)."""
-        return correlation.matrix(
-            _CODES[self.kernel],
-            np.ascontiguousarray(X),
-            np.ascontiguousarray(Y),
-            inverse,
-            self.group_of_column,
-            self.n_groups,
-        )
+        groups = []
+        for columns in self._groups:
+            squared = _squared_distances(X[:, columns], Y[:, columns], inverse[columns])
+            for rows in _row_blocks(squared):
+                _radial(self.kernel, squared[rows])
+            groups.append(squared)
+        return _mean(groups)
 
     def correlations_gradient(self, x: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
         """Return R between x (p,) and the rows of Y, (m,), and its derivatives in x, (m, p)."""
-        return correlation.with_gradient(
-            _CODES[self.kernel], x, Y, inverse, self.group_of_column, self.n_groups
-        )
+        scaled = (x - Y) * inverse
+        values, gradient = [], scaled * (-inverse / self.n_groups)
+        for columns in self._groups:
+            d = scaled[:, columns]
+            value, slope = _radial(self.kernel, np.einsum("ij,ij->i", d, d))
+            gradient[:, columns] *= slope[:, None]
+            values.append(value)
+        return _mean(values), gradient
 
     def lengthscale_gradient(self, X: Array, inverse: Array, weight: Array) -> Array:
-        """Return sum_ij weight_ij dR_ij / d ln(lengthscale), (q,), of the rows of X (n, p)."""
-        return correlation.lengthscale_gradient(
-            _CODES[self.kernel],
-            X,
-            inverse,
-            self.group_of_column,
-            self.n_groups,
-            self.parameter_of_column,
-            self.n_lengthscales,
-            weight,
-        )
+        """Return sum_ij weight_ij dR_ij / d ln(lengthscale), (q,), of the rows of X (n, p).
+
+        `weight` (n, n) is symmetric. Since dR_ij / d ln(l_k) = s_ij d_ijk^2 with d_ijk the scaled
+        difference in column k, the sum over pairs is 2 (sum_i m_i z_ik^2 - z_k' M z_k) with
+        M = weight s, its row sums m, and z the scaled columns.
+        """
+        by_column = np.zeros(X.shape[1])
+        for columns in self._groups:
+            squared = _squared_distances(X[:, columns], X[:, columns], inverse[columns])
+            z = X[:, columns] * inverse[columns]
+            z -= z.mean(axis=0)  # so that less cancels
+            for rows in _row_blocks(squared):
+                M = _radial(self.kernel, squared[rows])[1]
+                M *= weight[rows]
+                np.fill_diagonal(M[:, rows], 0.0)  # the diagonal of R is constant
+                by_column[columns] += M.sum(axis=1) @ (z[rows] * z[rows])
+                by_column[columns] -= np.einsum("ik,ik->k", z[rows], M @ z)
+        by_column *= 2.0 / self.n_groups
+        result = np.zeros(self.n_lengthscales)
+        np.add.at(result, self.parameter_of_column, by_column)
+        return result
 
     def pivots(self, X: Array, inverse: Array, limit: int, tolerance: float) -> Indices:
-        """Return the pivots of a pivoted Cholesky decomposition of R(X, X), at most `limit`."""
-        return correlation.pivots(
-            _CODES[self.kernel],
-            np.ascontiguousarray(X),
-            inverse,
-            self.group_of_column,
-            self.n_groups,
-            limit,
-            tolerance,
-        )
+        """Return up to `limit` rows of X, each the one with the largest variance given the others.
+
+        It stops when every remaining variance is below `tolerance`.
+        """
+
+        def column(i: int) -> Array:
+            return self.correlations(X, X[i : i + 1], inverse)[:, 0]
+
+        return pivoted_cholesky(np.ones(len(X)), column, tolerance, limit)[1]
 
 
 @dataclass(frozen=True)
@@ -98,3 +136,43 @@ class KernelParameters:
     lengthscales: Array
     signal_var: float
     noise_var: float
+
+
+def _squared_distances(X: Array, Y: Array, inverse: Array) -> Array:
+    """Return squared distances in units of the lengthscales, (n, m)."""
+    if not len(inverse):  # all parameters are fixed
+        return np.zeros((len(X), len(Y)))
+    return np.asarray(cdist(X * inverse, Y * inverse, "sqeuclidean"))
+
+
+def _mean(groups: list[Array]) -> Array:
+    return groups[0] if len(groups) == 1 else sum(groups[1:], start=groups[0]) / len(groups)
+
+
+def _row_blocks(matrix: Array) -> Iterator[slice]:
+    """Yield blocks of rows that fit into a processor's cache, with their temporary arrays.
+
+    Larger temporary arrays take longer to allocate than to compute.
+    """
+    count = max(_BLOCK // max(matrix.shape[1], 1), 1)
+    for first in range(0, len(matrix), count):
+        yield slice(first, min(first + count, len(matrix)))
+
+
+def _radial(kernel: str, squared: Array) -> tuple[Array, Array]:
+    """Return k(r), written over r^2 = `squared`, and -2 dk / d(r^2)."""
+    if kernel == "se":
+        squared *= -0.5
+        np.exp(squared, out=squared)
+        return squared, squared
+    squared *= 5.0
+    a = np.sqrt(squared)
+    slope = a + 1.0
+    np.negative(a, out=a)
+    decay = np.exp(a, out=a)
+    slope *= decay
+    squared /= 3.0
+    squared *= decay
+    squared += slope
+    slope *= 5.0 / 3.0
+    return squared, slope

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,14 +81,14 @@ class FourierBasis:
         angle = X @ self._frequencies.T
         return np.hstack([self._cosine * np.cos(angle), self._sine * np.sin(angle[:, self._pair])])
 
-    def features_gradient(self, x: Array) -> tuple[Array, Array]:
-        """Return phi at x (p,) and its derivatives, (m,) and (m, p)."""
+    def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return phi at x (p,), (m,), and the map from V (k, m) to V dphi / dx, (k, p)."""
         angle = self._frequencies @ x
         cosine, sine = np.cos(angle), np.sin(angle)
         phi = np.append(self._cosine * cosine, self._sine * sine[self._pair])
         slope = np.append(-self._cosine * sine, self._sine * cosine[self._pair])
         both = np.vstack([self._frequencies, self._frequencies[self._pair]])
-        return phi, slope[:, None] * both
+        return phi, lambda V: (V * slope) @ both
 
 
 def suits(inverse: Array, group: Indices, groups: int) -> bool:

@@ -16,6 +16,7 @@ fewer and then replace the inducing points.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -53,8 +54,8 @@ class Basis(Protocol):
         """Return phi of the rows of X (n, p), shape (n, m)."""
         ...
 
-    def features_gradient(self, x: Array) -> tuple[Array, Array]:
-        """Return phi at x (p,) and its derivatives, (m,) and (m, p)."""
+    def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return phi at x (p,), (m,), and the map from V (k, m) to V dphi / dx, (k, p)."""
         ...
 
 
@@ -83,10 +84,10 @@ class InducingPointBasis:
         """Return phi of the rows of Z, (m, m): L^-1 R(Z, Z) = L' up to the jitter, at no cost."""
         return self._factor
 
-    def features_gradient(self, x: Array) -> tuple[Array, Array]:
-        """Return phi at x (p,) and its derivatives, (m,) and (m, p)."""
+    def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return phi at x (p,), (m,), and the map from V (k, m) to V dphi / dx, (k, p)."""
         value, gradient = self._layout.correlations_gradient(x, self._points, self._inverse)
-        return self._whiten @ value, self._whiten @ gradient
+        return self._whiten @ value, lambda V: (V @ self._whiten) @ gradient
 
 
 def choose_basis(
@@ -214,8 +215,10 @@ def _cholesky_of_precision(gram: Array, noise_var: float) -> Array:
 
 def _design(phi: Array, signal_var: float) -> Array:
     """Return the rows (sqrt(signal) phi, 1) of features and the constant, (n, m + 1)."""
-    constant = np.full((len(phi), 1), np.sqrt(CONSTANT_VAR))
-    return np.hstack([np.sqrt(signal_var) * phi, constant])
+    rows = np.empty((len(phi), phi.shape[1] + 1))
+    np.multiply(phi, np.sqrt(signal_var), out=rows[:, :-1])
+    rows[:, -1] = np.sqrt(CONSTANT_VAR)
+    return rows
 
 
 class SparseGP:
@@ -319,22 +322,24 @@ class GPPosterior:
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance at the rows of X (n, p)."""
         phi = self.basis.features(X)
-        rows = _design(phi, self.signal_var) - self.origin
-        half = _times_transpose(rows, self.inverse_factor)
         unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
-        variance = self.signal_var * unexplained + np.einsum("ij,ij->i", half, half)
-        return rows @ self.weights, variance
+        rows = _design(phi, self.signal_var)
+        rows -= self.origin
+        mean = rows @ self.weights
+        half = _times_transpose(rows, self.inverse_factor)
+        return mean, self.signal_var * unexplained + np.einsum("ij,ij->i", half, half)
 
     def predict_gradient(self, x: Array) -> tuple[float, float, Array, Array]:
         """Return mean, variance and their gradients at one point x (p,)."""
-        phi, phi_gradient = self.basis.features_gradient(x)
+        phi, vjp = self.basis.features_vjp(x)
         root = np.sqrt(self.signal_var)
         row = np.append(root * phi, np.sqrt(CONSTANT_VAR)) - self.origin
         half = self.inverse_factor @ row
-        back = self.inverse_factor.T @ half
-        unexplained = max(1.0 - float(phi @ phi), 0.0)
-        slope = -2.0 * (phi @ phi_gradient) if unexplained > 0.0 else np.zeros(len(x))
-        mean_gradient = root * (self.weights[:-1] @ phi_gradient)
-        variance_gradient = 2.0 * root * (back[:-1] @ phi_gradient) + self.signal_var * slope
-        variance = self.signal_var * unexplained + float(half @ half)
+        back = half @ self.inverse_factor
+        unexplained = 1.0 - float(phi @ phi)
+        variance, variance_slope = float(half @ half), 2.0 * root * back[:-1]
+        if unexplained > 0.0:
+            variance += self.signal_var * unexplained
+            variance_slope -= 2.0 * self.signal_var * phi
+        mean_gradient, variance_gradient = vjp(np.array([root * self.weights[:-1], variance_slope]))
         return float(row @ self.weights), variance, mean_gradient, variance_gradient

@@ -99,10 +99,11 @@ class NoiseScale:
         log = self.rate * (location - self.center)
         return np.exp(np.clip(log, -_LARGEST_LOG_SCALE, _LARGEST_LOG_SCALE))
 
-    def derivative(self, location: float) -> float:
-        """Return ds / dm."""
+    def with_derivative(self, location: float) -> tuple[float, float]:
+        """Return s and ds / dm at one point."""
         log = self.rate * (location - self.center)
-        return self.rate * math.exp(log) if abs(log) < _LARGEST_LOG_SCALE else 0.0
+        s = math.exp(min(max(log, -_LARGEST_LOG_SCALE), _LARGEST_LOG_SCALE))
+        return s, self.rate * s if abs(log) < _LARGEST_LOG_SCALE else 0.0
 
 
 @dataclass(frozen=True)

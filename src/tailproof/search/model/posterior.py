@@ -124,8 +124,8 @@ class Posterior:
         """Return `ucb` at one point x (p,), and its gradient."""
         parameters, tail = self.parameters, self.tail
         mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
-        s = float(parameters.noise_scale.at(np.array([mean]))[0])
-        s_gradient = parameters.noise_scale.derivative(mean) * mean_gradient
+        s, slope = parameters.noise_scale.with_derivative(mean)
+        s_gradient = slope * mean_gradient
         offset = parameters.psi.center + tail.mean
         mean_gradient = mean_gradient + s_gradient * offset
         mean += s * offset
