@@ -55,32 +55,18 @@ def test_greedy_exact_and_relaxed_maximum_stand_in_order(seed):
     kernel, arms, ridge, count = small_problem(seed)
     exact = theory.exact_maximum_gain(kernel, arms, ridge, count)
     greedy = theory.greedy_gain(kernel, arms, ridge, count)
-    relaxed = theory.relaxed_gain(kernel, arms, ridge, count)
     slack = 1e-9 * (1.0 + exact.gain)
     assert (1 - math.exp(-1)) * exact.gain - slack <= greedy.lower[-1] <= exact.gain + slack
     assert greedy.upper[-1] >= exact.gain - slack
-    assert relaxed.upper >= exact.gain - slack
+    for tolerance in (10.0, 0.5, 0.01, 1e-4):  # the certificate holds after any number of steps
+        upper = theory.gain_upper_bound(kernel, arms, ridge, count, tolerance=tolerance)
+        assert float(upper) >= exact.gain - slack
     assert exact.counts.sum() == count
     played = np.repeat(arms, exact.counts, axis=0)
     assert theory.information_gain(kernel, played, ridge) == pytest.approx(exact.gain, abs=slack)
     assert theory.information_gain(kernel, arms[greedy.arms], ridge) == pytest.approx(
         greedy.lower[-1], abs=slack
     )
-
-
-@properties
-@given(seed=seeds)
-def test_the_certificate_holds_after_any_number_of_steps(seed):
-    kernel, arms, ridge, count = small_problem(seed)
-    closest = theory.relaxed_gain(kernel, arms, ridge, count, tolerance=1e-4, most_steps=20_000)
-    for steps in (1, 2, 5, 20):
-        early = theory.relaxed_gain(kernel, arms, ridge, count, tolerance=1e-12, most_steps=steps)
-        hadamard = 0.5 * count * math.log1p(kernel.diagonal(arms).max() / ridge)
-        assert early.steps <= steps  # fewer where the even start is optimal
-        assert early.upper >= min(closest.value, hadamard) - 1e-9
-        assert early.value <= closest.value * (1 + 1e-4) + 1e-9
-        assert early.weights.sum() == pytest.approx(count)
-        assert early.weights.min() >= 0.0
 
 
 def test_independent_arms_have_the_closed_form():
@@ -91,7 +77,7 @@ def test_independent_arms_have_the_closed_form():
     np.testing.assert_array_equal(exact.counts, [3, 3, 3, 3])
     assert exact.gain == pytest.approx(expected)
     assert theory.greedy_gain(kernel, arms, ridge, 12).lower[-1] == pytest.approx(expected)
-    assert theory.relaxed_gain(kernel, arms, ridge, 12).upper == pytest.approx(expected)
+    assert float(theory.gain_upper_bound(kernel, arms, ridge, 12)) == pytest.approx(expected)
 
 
 def test_greedy_agrees_with_the_posterior_of_the_policies():
@@ -111,8 +97,41 @@ def test_greedy_agrees_with_the_posterior_of_the_policies():
 def test_a_kernel_that_is_zero_has_nothing_to_tell():
     kernel, arms = tp.Precomputed(np.zeros((3, 3))), np.arange(3.0)[:, None]
     assert theory.information_gain(kernel, arms, 1.0) == 0.0
-    assert theory.relaxed_gain(kernel, arms, 1.0, 10).upper == 0.0
+    assert float(theory.gain_upper_bound(kernel, arms, 1.0, 10)) == 0.0
     assert theory.greedy_gain(kernel, arms, 1.0, 10).lower[-1] == 0.0
+
+
+@pytest.mark.parametrize("ridge", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize(
+    "kernel", [tp.SquaredExponential(0.2), tp.Matern(2.5, 0.2)], ids=["se", "matern"]
+)
+def test_upper_bound_is_tight_at_long_horizons(kernel, ridge):
+    """At t = 20,000 greedy plays come within 2 percent of the certified bound."""
+    arms = np.linspace(0.0, 1.0, 60)[:, None]
+    lower = theory.greedy_gain(kernel, arms, ridge, 20_000).lower
+    rounds = np.array([[10, 100], [1_000, 20_000]])
+    upper = theory.gain_upper_bound(kernel, arms, ridge, rounds)
+    assert upper.shape == rounds.shape
+    assert np.all(upper >= lower[rounds - 1])
+    assert upper[1, 1] <= 1.02 * lower[-1]
+
+
+def test_upper_bound_grows_with_the_rounds_and_falls_with_the_ridge():
+    arms, kernel = np.linspace(0.0, 1.0, 30)[:, None], tp.Matern(1.5, 0.3)
+    rounds = np.unique(np.geomspace(1, 10**9, 40).astype(np.int64))
+    upper = theory.gain_upper_bound(kernel, arms, 1.0, rounds)
+    assert np.all(np.diff(upper) >= 0.0)
+    assert np.all(theory.gain_upper_bound(kernel, arms, 3.0, rounds) < upper)
+    assert upper[0] == pytest.approx(0.5 * math.log(2.0))  # one play: Hadamard is exact
+
+
+def test_upper_bound_is_that_of_linear_features_on_orthonormal_arms():
+    arms = [[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]]
+    bound = float(theory.linear_gain_bound(1_000, 2, 1.0))
+    played = np.repeat(np.eye(2), 500, axis=0)
+    assert theory.information_gain(tp.Linear(), played, 1.0) == pytest.approx(bound)
+    upper = float(theory.gain_upper_bound(tp.Linear(), arms, 1.0, 1_000))
+    assert bound * (1 - 1e-12) <= upper <= 1.01 * bound
 
 
 @pytest.mark.parametrize(

@@ -10,33 +10,29 @@ from tailproof._util import lazy
 
 if TYPE_CHECKING:
     from tailproof.bandits.schedules import theorem4_oversampling
-    from tailproof.theory.exponents import (
-        gain_exponent,
-        matern_is_sublinear,
-        matern_least_smoothness,
-        regret_exponent,
-    )
-    from tailproof.theory.gain_rates import (
-        linear_gain_bound,
-        linear_gain_rate,
-        matern_gain_exponent,
-        matern_gain_rate,
-        squared_exponential_gain_rate,
-    )
-    from tailproof.theory.gain_relaxation import RelaxedGain, gain_upper_bound, relaxed_gain
-    from tailproof.theory.lower_bounds import (
-        OPEN_CONSTANT,
-        matern_lower_rate,
-        squared_exponential_lower_rate,
-    )
     from tailproof.theory.maximum_gain import (
         ExactGain,
         GreedyGain,
         exact_maximum_gain,
+        gain_upper_bound,
         greedy_gain,
         information_gain,
     )
-    from tailproof.theory.schedule_values import largest_betas, truncation_thresholds
+    from tailproof.theory.rates import (
+        OPEN_CONSTANT,
+        gain_exponent,
+        linear_gain_bound,
+        linear_gain_rate,
+        matern_gain_exponent,
+        matern_gain_rate,
+        matern_is_sublinear,
+        matern_least_smoothness,
+        matern_lower_rate,
+        regret_exponent,
+        squared_exponential_gain_rate,
+        squared_exponential_lower_rate,
+    )
+    from tailproof.theory.rounds import largest_betas, truncation_thresholds
     from tailproof.theory.upper_bounds import (
         approximation_regret,
         dictionary_size_bound,
@@ -52,7 +48,6 @@ __all__ = [
     "OPEN_CONSTANT",
     "ExactGain",
     "GreedyGain",
-    "RelaxedGain",
     "approximation_regret",
     "dictionary_size_bound",
     "exact_features_regret_bound",
@@ -71,7 +66,6 @@ __all__ = [
     "matern_least_smoothness",
     "matern_lower_rate",
     "regret_exponent",
-    "relaxed_gain",
     "squared_exponential_gain_rate",
     "squared_exponential_lower_rate",
     "theorem1_regret_bound",
@@ -82,8 +76,5 @@ __all__ = [
     "truncation_thresholds",
 ]
 
-_MODULES = (
-    *("exponents", "gain_rates", "lower_bounds", "schedule_values", "upper_bounds"),
-    *("maximum_gain", "gain_relaxation"),
-)
+_MODULES = ("rates", "rounds", "upper_bounds", "maximum_gain")
 __getattr__, __dir__ = lazy.attach(__name__, _MODULES, __all__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 from tailproof._util import checks
 from tailproof.bandits.features import Exact, QuadratureFourier
 from tailproof.bandits.low_rank import ROUNDING, kernel_coordinates
-from tailproof.bandits.schedules import MomentBound, Setting
+from tailproof.bandits.schedules import Setting
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
-from tailproof.theory._rounds import Array
-from tailproof.theory.gain_relaxation import gain_upper_bound
-from tailproof.theory.lower_bounds import matern_lower_rate, squared_exponential_lower_rate
+from tailproof.theory.maximum_gain import gain_upper_bound
+from tailproof.theory.rates import matern_lower_rate, squared_exponential_lower_rate
+from tailproof.theory.rounds import Array
 from tailproof.theory.upper_bounds import (
     exact_features_regret_bound,
     theorem1_regret_bound,
@@ -90,16 +89,9 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One bound over the rounds.
+    """One bound over the rounds (k,) and the policy it holds for.
 
-    Attributes
-    ----------
-    name
-        The theorem.
-    policy
-        The policy it holds for, with its features.
-    values : (k,) or None
-        None where the bound does not apply; `reason` says why.
+    `values` is None where the bound does not apply; `reason` says why.
     """
 
     name: str
@@ -131,66 +123,50 @@ class Comparison:
 
 def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
     """Compute all bounds at `rounds` (k,), none above the horizon."""
-    s, X = problem.setting, problem.arms
-    gain = gain_upper_bound(problem.kernel, X, s.ridge, rounds)
-    return Comparison(
-        rounds,
-        gain,
-        trivial_regret_bound(s, rounds),
-        _columns(problem, rounds, gain),
-        lower_rate(problem.kernel, s.moment, s.norm_bound, X.shape[1], rounds),
-    )
-
-
-def lower_rate(
-    kernel: Kernel, moment: MomentBound, norm_bound: float, dim: int, rounds: NDArray[np.int64]
-) -> Array | None:
-    """Return Theorem 2's rate, or None for a kernel it does not cover."""
+    s, kernel, dim = problem.setting, problem.kernel, problem.arms.shape[1]
+    gain = gain_upper_bound(kernel, problem.arms, s.ridge, rounds)
+    rate = None
     if isinstance(kernel, SquaredExponential):
-        return squared_exponential_lower_rate(moment, norm_bound, rounds, dim=dim)
-    if isinstance(kernel, Matern):
-        return matern_lower_rate(moment, norm_bound, rounds, dim=dim, nu=kernel.nu)
-    return None
+        rate = squared_exponential_lower_rate(s.moment, s.norm_bound, rounds, dim=dim)
+    elif isinstance(kernel, Matern):
+        rate = matern_lower_rate(s.moment, s.norm_bound, rounds, dim=dim, nu=kernel.nu)
+    trivial = trivial_regret_bound(s, rounds)
+    return Comparison(rounds, gain, trivial, _columns(problem, rounds, gain), rate)
 
 
 def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
-    s = problem.setting
+    s, n = problem.setting, len(problem.arms)
 
     def theorem1() -> tuple[str, Array]:
         return "TGP-UCB", theorem1_regret_bound(s, rounds, gain)
 
     def theorem3() -> tuple[str, Array]:
         nodes = problem.nodes or best_nodes(problem, float(gain[-1]))
-        policy = f"ATA-GP-UCB, {nodes} quadrature nodes a side"
-        return policy, _quadrature_bound(problem, nodes, rounds, gain)
+        bound = _quadrature_bound(problem, nodes, rounds, gain)
+        return f"ATA-GP-UCB, {nodes} quadrature nodes a side", bound
 
     def theorem4() -> tuple[str, Array]:
-        most = len(problem.arms)
-        policy = f"ATA-GP-UCB, Nystrom features of accuracy {problem.accuracy:g}"
-        return policy, theorem4_regret_bound(
-            s, rounds, gain, accuracy=problem.accuracy, most_directions=most
-        )
+        eps = problem.accuracy
+        bound = theorem4_regret_bound(s, rounds, gain, accuracy=eps, most_directions=n)
+        return f"ATA-GP-UCB, Nystrom features of accuracy {eps:g}", bound
 
     def exact() -> tuple[str, Array]:
         m, residual = _rank(problem)
         bound = exact_features_regret_bound(s, rounds, gain, directions=m, residual=residual)
         return f"ATA-GP-UCB, the arms' {m} exact features", bound
 
-    return (
-        _column("Theorem 1", "TGP-UCB", theorem1),
-        _column("Theorem 3", "ATA-GP-UCB, quadrature features", theorem3),
-        _column("Theorem 4", "ATA-GP-UCB, Nystrom features", theorem4),
-        _column("exact", "ATA-GP-UCB, exact features", exact),
-    )
-
-
-def _column(name: str, policy: str, bound: Callable[[], tuple[str, Array]]) -> Column:
-    """Return the bound, or the reason why there is none if a hypothesis of the theorem fails."""
-    try:
-        described, values = bound()
-    except ValueError as error:
-        return Column(name, policy, None, str(error))
-    return Column(name, described, values)
+    columns = []
+    for name, policy, bound in (
+        ("Theorem 1", "TGP-UCB", theorem1),
+        ("Theorem 3", "ATA-GP-UCB, quadrature features", theorem3),
+        ("Theorem 4", "ATA-GP-UCB, Nystrom features", theorem4),
+        ("exact", "ATA-GP-UCB, exact features", exact),
+    ):
+        try:
+            columns.append(Column(name, *bound()))
+        except ValueError as error:  # a hypothesis of the theorem fails
+            columns.append(Column(name, policy, None, str(error)))
+    return tuple(columns)
 
 
 def _rank(problem: Problem) -> tuple[int, float]:
@@ -198,12 +174,12 @@ def _rank(problem: Problem) -> tuple[int, float]:
 
     With the tolerance of `Exact()`, or with that of rounding where the horizon needs it.
     """
-    s, X = problem.setting, problem.arms
+    X = problem.arms
     for tolerance in (Exact().tolerance, ROUNDING):
         psi = kernel_coordinates(problem.kernel, X, tolerance)
         kept = np.einsum("ij,ij->i", psi, psi)
         residual = max(float(np.max(problem.kernel.diagonal(X) - kept)), 0.0)
-        if residual * s.horizon <= s.ridge:
+        if residual * problem.setting.horizon <= problem.setting.ridge:
             break
     return psi.shape[1], residual
 
@@ -219,12 +195,9 @@ def _quadrature_bound(
         )
     # Folded, as QuadratureFourier has it by default: one feature a node.
     error = QuadratureFourier(nodes).error_bound(problem.kernel, problem.arms)
+    m = nodes ** problem.arms.shape[1]
     return theorem3_regret_bound(
-        problem.setting,
-        rounds,
-        directions=nodes ** problem.arms.shape[1],
-        kernel_error=error,
-        gain=gain,
+        problem.setting, rounds, directions=m, kernel_error=error, gain=gain
     )
 
 

@@ -11,12 +11,12 @@ from tailproof._util import files, plotting
 from tailproof._util.console import text_table
 from tailproof.kernels import Matern
 from tailproof.theory.comparison import MAX_POWER, Comparison, Problem, informative_horizons
-from tailproof.theory.exponents import (
+from tailproof.theory.rates import (
+    OPEN_CONSTANT,
     matern_is_sublinear,
     matern_least_smoothness,
     regret_exponent,
 )
-from tailproof.theory.lower_bounds import OPEN_CONSTANT
 
 
 def table_rounds(horizon: int) -> NDArray[np.int64]:

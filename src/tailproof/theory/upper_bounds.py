@@ -13,11 +13,17 @@ the paper prints with "="; only "<=" is true, and "<=" is what the lemma needs.
 
 Parameters of all bounds::
 
-    setting    what the theorems take as known; its horizon is the T the policy was told, which is
-               in the logarithms of Theorems 3 and 4, where rounds may not exceed it
-    rounds     T, integers of any shape; the bound has this shape
-    gain       an upper bound on gamma_T, one number or one for each round, such as
-               `gain_upper_bound` on finite arms or `linear_gain_bound`
+    setting         what the theorems take as known; its horizon H is the T the policy was told,
+                    which is in the logarithms of Theorems 3 and 4, where rounds may not exceed it
+    rounds          T, integers of any shape; the bound has this shape
+    gain            an upper bound on gamma_T, one number or one for each round, such as
+                    `gain_upper_bound` on finite arms or `linear_gain_bound`
+    directions      m, the number of features that payoffs are truncated in
+    kernel_error    eps in [0, 1) with |k - k~| <= eps for the features' kernel k~, such as
+                    `QuadratureFourier(nodes).error_bound(kernel, X)`
+    accuracy        the paper's epsilon of the Nystrom dictionaries, in (0, 1)
+    most, most_directions    the number of arms, if finite, or their numerical rank where the
+                    dictionaries are reduced
 
 Two steps are taken from the paper as they are. Theorem 1 uses a self-normalized inequality for
 a fixed sub-Gaussian constant with the growing 2 b_t in its place. Theorems 3 and 4 (effect of
@@ -40,9 +46,8 @@ from tailproof.bandits.schedules import (
     Theorem4,
     theorem4_oversampling,
 )
-from tailproof.theory._rounds import Array, at_each_round, round_numbers
-from tailproof.theory.gain_rates import linear_gain_bound
-from tailproof.theory.schedule_values import largest_betas
+from tailproof.theory.rates import linear_gain_bound
+from tailproof.theory.rounds import Array, at_each_round, largest_betas, round_numbers
 
 
 def _variance_sum(setting: Setting, gain: Array) -> Array:
@@ -94,7 +99,7 @@ def theorem1_regret_bound(setting: Setting, rounds: ArrayLike, gain: ArrayLike) 
 
 
 def approximation_regret(setting: Setting, rounds: ArrayLike, kernel_error: float) -> Array:
-    """Return the regret that Theorem 3 adds for |k - k~| <= eps, the term O(B eps^(1/2) T^3).
+    """Return the regret that Theorem 3 adds for the kernel's error, O(B eps^(1/2) T^3).
 
     Appendix D.2 (error in posterior mean and variance approximations), after s payoffs:
     |alpha - alpha~| <= B eps (s/lambda + s^2/lambda^2), and |sigma^2 - sigma~^2| <=
@@ -103,11 +108,6 @@ def approximation_regret(setting: Setting, rounds: ArrayLike, kernel_error: floa
     e_s = B [sqrt(eps) (1 + s/lambda) + eps (sqrt(s/lambda) + s/lambda + s^2/lambda^2)]
     more than beta sigma~, at x* and at x_t, so the sum of 2 e_s over s = 0 .. T-1 is added; sums
     of powers are closed, sum sqrt(s) <= 2/3 T^(3/2).
-
-    Parameters
-    ----------
-    kernel_error
-        eps in [0, 1), such as `QuadratureFourier(nodes).error_bound(kernel, X)`.
 
     Examples
     --------
@@ -140,21 +140,13 @@ def theorem3_regret_bound(
     2 beta_T sqrt(2 (1 + lambda) gamma~_T T) + approximation_regret(eps),
     beta_T = B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(2 m H/delta)^(a/(1+a)) (T-1)^((1-a)/(2(1+a)))
 
-    with H the horizon. Appendix D.2: gamma~ is the information gain of the m features, whose
-    length is 1, so gamma~_T <= m/2 ln(1 + T/(lambda m)). If a bound on gamma_T of the kernel is
-    given, gamma~_T <= gamma_T + eps T^2/(2 lambda) too (ln det is concave, and |K~ - K| <= eps T)
-    and the smaller counts. It holds for any number of nodes with eps < 1; the theorem's
-    nodes >= 2 log_{4/e}(T^3) only makes the last term O(1).
-
-    Parameters
-    ----------
-    directions
-        m, the number of features truncated in: 2 nodes^d in the paper's form (which prints
-        nodes^d in its formulas), nodes^d where mirrored nodes are folded into one.
-    kernel_error
-        eps in [0, 1).
-    gain
-        Upper bound on gamma_T of the kernel, not of the features, or None.
+    Appendix D.2: gamma~ is the information gain of the m features, whose length is 1, so
+    gamma~_T <= m/2 ln(1 + T/(lambda m)). If `gain` bounds gamma_T of the kernel (not of the
+    features), gamma~_T <= gamma_T + eps T^2/(2 lambda) too (ln det is concave, and
+    |K~ - K| <= eps T) and the smaller counts. m is 2 nodes^d in the paper's form (which prints
+    nodes^d in its formulas), nodes^d where mirrored nodes are folded into one. The bound holds for
+    any number of nodes with eps < 1; the theorem's nodes >= 2 log_{4/e}(T^3) only makes the last
+    term O(1).
 
     Examples
     --------
@@ -193,13 +185,6 @@ def dictionary_size_bound(
     (1 + 1/lambda) lambda 2 gamma_t: the same at lambda = 1, larger above. Below lambda = 1 these
     draws are too few for the lemma to apply, and the bound is refused.
 
-    Parameters
-    ----------
-    accuracy
-        eps in (0, 1).
-    most
-        The number of arms, if finite (their numerical rank, for reduced dictionaries).
-
     Examples
     --------
     >>> from tailproof.bandits.schedules import MomentBound, Setting
@@ -233,18 +218,11 @@ def theorem4_regret_bound(
 
     2 beta_T sqrt(rho) sqrt(2 (1 + lambda) gamma_T T),
     beta_T = B (1 + 1/sqrt(1-eps)) + 4 sqrt(m/lambda) v^(1/(1+a)) ln(4 m H/delta)^(a/(1+a))
-    (T-1)^((1-a)/(2(1+a))), m = `dictionary_size_bound`, H the horizon.
+    (T-1)^((1-a)/(2(1+a))), m = `dictionary_size_bound`.
 
     Appendix D.3: sigma~^2 <= rho sigma^2 (accuracy of approximate posterior variance) gives
     sum sigma~ <= sqrt(rho) sum sigma; the paper writes rho, which is larger. Band and dictionary
     fail with probability at most delta/2 each. The ridge must be at least 1.
-
-    Parameters
-    ----------
-    accuracy
-        eps in (0, 1).
-    most_directions
-        The number of arms, if finite.
 
     Examples
     --------
@@ -262,29 +240,17 @@ def theorem4_regret_bound(
 
 
 def exact_features_regret_bound(
-    setting: Setting,
-    rounds: ArrayLike,
-    gain: ArrayLike,
-    *,
-    directions: int,
-    residual: float = 0.0,
+    setting: Setting, rounds: ArrayLike, gain: ArrayLike, *, directions: int, residual: float = 0.0
 ) -> Array:
     """Return the bound on R_T of ATA-GP-UCB with the arms' own features: Theorem 4 at eps = 0.
 
     2 beta_T sqrt(T (2 (1 + lambda) gamma_T + c T)),
     beta_T = 2 B + 4 sqrt(m/lambda) v^(1/(1+a)) ln(4 m H/delta)^(a/(1+a)) (T-1)^((1-a)/(2(1+a)))
 
-    with m the rank, H the horizon and c the part of k(x, x) the features leave out, which stays
-    in the variance. The features kept are a projection, K~ <= K, so Lemma 5 holds for them with
-    gamma_T. beta_T covers the bias while c H <= lambda (Appendix D.3: |Phi (I - P)|^2 <= c H);
-    more is refused.
-
-    Parameters
-    ----------
-    directions
-        m, the number of features: the numerical rank of the arms' kernel matrix.
-    residual
-        c >= 0.
+    with m the numerical rank of the arms' kernel matrix and c >= 0, the `residual`, the part of
+    k(x, x) the features leave out, which stays in the variance. The features kept are a projection,
+    K~ <= K, so Lemma 5 holds for them with gamma_T. beta_T covers the bias while c H <= lambda
+    (Appendix D.3: |Phi (I - P)|^2 <= c H); more is refused.
 
     Examples
     --------
