@@ -34,23 +34,14 @@ def spanned(psi, arms, share):  # type: ignore[no-untyped-def]
     Return S (k,), E (m, k), F (r, k); squared values up to `share` of the largest are left out,
     which may leave none.
     """
-    m = arms.size
-    r = psi.shape[1]
-    rows = np.empty((m, r))
-    for i in range(m):
-        rows[i] = psi[arms[i]]
-    few = m <= r
+    rows = psi[arms]
+    few = arms.size <= psi.shape[1]
     values, vectors = np.linalg.eigh(np.dot(rows, rows.T) if few else np.dot(rows.T, rows))
-    first = 0
-    least = max(share * values[-1], 0.0)
-    while first < values.size and values[first] <= least:
-        first += 1
+    first = np.searchsorted(values, max(share * values[-1], 0.0), side="right")
     lengths = np.sqrt(values[first:])
     small_side = np.ascontiguousarray(vectors[:, first:])
     large_side = np.dot(rows.T, small_side) if few else np.dot(rows, small_side)
-    for i in range(large_side.shape[0]):
-        for k in range(lengths.size):
-            large_side[i, k] /= lengths[k]
+    large_side /= lengths
     # The Gram matrix squares the condition: two Newton steps to the nearest orthonormal columns.
     for _ in range(2):
         gram = np.dot(large_side.T, large_side)

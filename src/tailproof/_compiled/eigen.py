@@ -96,8 +96,7 @@ def _secular_root(k, poles, weights, gaps):  # type: ignore[no-untyped-def]
             step = _two_pole_step(c, left, right, dpsi, dphi, value)
         new = x + step
         x = new if low < new < high else 0.5 * (low + high)
-    for i in range(p):
-        gaps[i] -= x
+    gaps -= x
     return poles[origin] + x
 
 
@@ -127,26 +126,18 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
                 z[i] = tau
                 z[j] = 0.0
                 for q in range(r):
-                    vj = vectors[j, q]
-                    vi = vectors[i, q]
+                    vj, vi = vectors[j, q], vectors[i, q]
                     vectors[j, q] = c * vj + s * vi
                     vectors[i, q] = c * vi - s * vj
-                vj = values[j]
-                vi = values[i]
+                vj, vi = values[j], values[i]
                 values[j] = vj * c * c + vi * s * s
                 values[i] = vj * s * s + vi * c * c
                 p -= 1
         active[p] = i
         p += 1
 
-    poles = np.empty(p)
-    weights = np.empty(p)
-    rows = np.empty((p, r))
-    for i in range(p):
-        poles[i] = values[active[i]]
-        weights[i] = z[active[i]] ** 2
-        rows[i] = vectors[active[i]]
-
+    active = active[:p]
+    poles, weights, rows = values[active], z[active] ** 2, vectors[active]
     gaps = np.empty((p, p))  # gaps[k, i] = pole_i - root_k
     roots = np.empty(p)
     for k in range(p):
@@ -160,32 +151,25 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
         exact[k] *= -gaps[k, k]
         for i in range(k + 1, p):
             exact[i] *= gaps[k, i] / (poles[i] - poles[k])
-    for i in range(p):
-        exact[i] = np.copysign(np.sqrt(abs(exact[i])), z[active[i]])
+    exact = np.copysign(np.sqrt(np.abs(exact)), z[active])
     for k in range(p):
         length = 0.0
         for i in range(p):
             gaps[k, i] = exact[i] / gaps[k, i]
             length += gaps[k, i] ** 2
-        length = 1.0 / np.sqrt(length)
-        for i in range(p):
-            gaps[k, i] *= length
+        gaps[k] *= 1.0 / np.sqrt(length)
     rotated = np.dot(gaps, rows)
+    values[active] = roots
     for i in range(p):
-        values[active[i]] = roots[i]
         vectors[active[i]] = rotated[i]
 
     # Roots interlace with the poles, so the order is almost right: insertion sort.
     for i in range(1, r):
         j = i
         while j > 0 and values[j - 1] > values[j]:
-            swapped = values[j]
-            values[j] = values[j - 1]
-            values[j - 1] = swapped
+            values[j], values[j - 1] = values[j - 1], values[j]
             for q in range(r):
-                swapped = vectors[j, q]
-                vectors[j, q] = vectors[j - 1, q]
-                vectors[j - 1, q] = swapped
+                vectors[j, q], vectors[j - 1, q] = vectors[j - 1, q], vectors[j, q]
             j -= 1
 
 
@@ -207,8 +191,7 @@ def add_payoff(values, roots, vectors, leverage, coordinates, j):  # type: ignor
     for i in range(leverage.size):
         leverage[i] -= column[i] * column[i] * gain
     add_outer(values, vectors, coordinates[j])
-    for k in range(values.size):
-        roots[k] = 1.0 / np.sqrt(values[k])
+    roots[:] = 1.0 / np.sqrt(values)
     return np.log1p(column[j])
 
 

@@ -187,55 +187,36 @@ def truncated_sum(sites, pool, buffers, j, u, b):  # type: ignore[no-untyped-def
 
 @njit(cache=True, error_model="numpy")
 def truncated_direction_sums(  # type: ignore[no-untyped-def]
-    sites,
-    pool,
-    buffers,
-    totals,
-    largest,
-    leverage,
-    slack,
-    b,
-    features,
-    roots,
-    vectors,
-    directions,
-    chosen,
+    sites, pool, buffers, used, totals, largest, leverage, slack, b, a, roots, vectors, w, chosen
 ):
     """Return r_i = sum_tau u_{i,tau} y_tau 1{|u_{i,tau} y_tau| <= b} for every direction i.
 
-    u_i are the rows of V^(-1/2) Phi^T (Alg. 2, line 5). With Phi = features directions^T, the
-    row entries at site j are directions (H^(-1/2) a_j), H = features^T N features + ridge with
-    eigenvectors in the rows of `vectors` and 1/sqrt(eigenvalue) in `roots`.
+    u_i are the rows of V^(-1/2) Phi^T (Alg. 2, line 5). With Phi = A W^T, `a` (n, r) and `w`
+    (u, r), the row entries at site j are W H^(-1/2) a_j, H = A^T N A + ridge with eigenvectors in
+    the rows of `vectors` and 1/sqrt(eigenvalue) in `roots`.
 
     Since |u_ij| <= sqrt(leverage_j), and leverages are good to within `slack`, a site with
     sqrt(leverage_j + slack_j) max|y| <= b loses no payoff in any direction: all such sites go
     through one product. Only the others are searched. `chosen` (n,) int64 is scratch.
     """
-    n, r = features.shape
-    kept = np.empty(n)
+    n = len(a)
+    kept = np.zeros(n)
     count = 0
     for j in range(n):
         if np.sqrt(max(leverage[j], 0.0) + slack[j]) * largest[j] * 1.000001 <= b:
             kept[j] = totals[j]
         else:
-            kept[j] = 0.0
             chosen[count] = j
             count += 1
-    p = np.dot(kept, features)
-    sums = np.dot(directions, np.dot(np.dot(vectors, p) * roots, vectors))
+    p = np.dot(kept, a)
+    sums = np.dot(w, np.dot(np.dot(vectors, p) * roots, vectors))
     if count == 0:
         return sums
-    searched = np.empty((count, r))
-    for c in range(count):
-        searched[c] = features[chosen[c]]
-    rotated = np.dot(searched, vectors.T)
-    for c in range(count):
-        for k in range(r):
-            rotated[c, k] *= roots[k]
-    u = np.dot(np.dot(rotated, vectors), directions.T)
+    rotated = np.dot(a[chosen[:count]], vectors.T) * roots
+    u = np.dot(np.dot(rotated, vectors), w.T)
     for c in range(count):
         j = chosen[c]
-        for i in range(directions.shape[0]):
+        for i in range(w.shape[0]):
             if abs(u[c, i]) * largest[j] <= b:  # few pairs of arm and direction lose anything
                 sums[i] += u[c, i] * totals[j]
             else:

@@ -11,7 +11,6 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
@@ -106,18 +105,15 @@ class LiveDisplay:
 
     Parameters
     ----------
-    render
-        Returns what a terminal shows, anything rich can print.
-    line
-        Returns one line of text for logs; None writes nothing where there is no terminal.
+    render, line
+        Return what a terminal shows, anything rich can print, and one line of text for logs; with
+        `line` None nothing is written where there is no terminal.
     stream
         Where to write; standard error if None.
     interval
-        Seconds between two plain lines.
+        Seconds between two plain lines, by `clock`.
     quiet
         Show nothing at all.
-    clock
-        Seconds, rising.
     """
 
     def __init__(
@@ -148,12 +144,7 @@ class LiveDisplay:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.update(force=True)
         if self._live is not None:
             self._safely(self._live.stop)
@@ -181,11 +172,7 @@ class LiveDisplay:
             console = self._live.console
             self._safely(lambda: console.print(Text(line)))
         else:
-            self._safely(lambda: self._print(line))
-
-    def _print(self, line: str) -> None:
-        self._stream.write(line + "\n")
-        self._stream.flush()
+            self._safely(lambda: print(line, file=self._stream, flush=True))
 
     def _safely(self, action: Callable[[], Any]) -> None:
         """Write; if the stream has gone away, stay quiet from now on and let the work go on."""

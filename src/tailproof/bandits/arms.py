@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -96,11 +97,7 @@ class Finite:
         """Return the numbers of several arms: labels, or coordinates of shape (k, d)."""
         if self.labels is not None:
             return np.array([self._label_index(label, name) for label in arms], dtype=np.int64)
-        points = checks.finite_array(name, arms, ndim=2) + 0.0
-        if points.shape[1] != self.dimension:
-            raise ValueError(
-                f"`{name}` must have {self.dimension} coordinate(s), but got {points.shape[1]}."
-            )
+        points = self._points(name, arms) + 0.0
         return np.array([self._point_index(point) for point in points], dtype=np.int64)
 
     def is_single(self, arm: Any) -> bool:
@@ -114,15 +111,18 @@ class Finite:
 
     def query_inputs(self, points: Any) -> Array:
         """Return points to predict at as kernel inputs, shape (k, d); they need not be arms."""
-        single = self.is_single(points)
+        rows = self._row(points) if self.is_single(points) else points
         if self.labels is not None:
-            return self.inputs[self.indices(self._row(points) if single else points, "points")]
-        array = checks.finite_array("points", self._row(points) if single else points, ndim=2)
-        if array.shape[1] != self.dimension:
+            return self.inputs[self.indices(rows, "points")]
+        return self._points("points", rows)
+
+    def _points(self, name: str, rows: Any) -> Array:
+        points = checks.finite_array(name, rows, ndim=2)
+        if points.shape[1] != self.dimension:
             raise ValueError(
-                f"`points` must have {self.dimension} coordinate(s), but got shape {array.shape}."
+                f"`{name}` must have {self.dimension} coordinate(s), but got {points.shape[1]}."
             )
-        return array
+        return points
 
     def _row(self, arm: Any) -> list[Any]:
         """Return one arm as a list of one row; in one dimension it may be a plain number."""
@@ -153,12 +153,9 @@ class Finite:
 def _checked_labels(labels: Any) -> tuple[str | int, ...]:
     """Return labels that are all text or all integers, and distinct."""
     result = tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
-    kinds = {type(label) for label in result}
-    if kinds not in ({str}, {int}):
+    if {type(label) for label in result} not in ({str}, {int}):
         raise ValueError(f"`arms` as labels must be all text or all integers, but got {labels!r}.")
-    seen: set[str | int] = set()
-    for label in result:
-        if label in seen:
-            raise ValueError(f"`arms` as labels must be distinct, but got {label!r} twice.")
-        seen.add(label)
+    label, count = Counter(result).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"`arms` as labels must be distinct, but got {label!r} twice.")
     return result

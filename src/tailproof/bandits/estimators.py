@@ -79,21 +79,10 @@ class TruncateDirections(DirectionEstimator):
 
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
         """Return the truncated sums, shape (u,)."""
-        store = self.store
+        leverages = (spectrum.leverage, spectrum.slack)
+        basis = (embedding.coordinates, spectrum.roots, spectrum.vectors, embedding.directions)
         result: Array = payoff_store.truncated_direction_sums(
-            store.sites,
-            store.pool,
-            store.buffers,
-            store.totals,
-            store.largest,
-            spectrum.leverage,
-            spectrum.slack,
-            threshold,
-            embedding.coordinates,
-            spectrum.roots,
-            spectrum.vectors,
-            embedding.directions,
-            self._scratch,
+            *self.store, *leverages, threshold, *basis, self._scratch
         )
         return result
 

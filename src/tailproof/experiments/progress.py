@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import fmean
-from typing import Any, Self, TextIO
+from typing import Self, TextIO
 
 from tailproof._util.console import LiveDisplay, duration
 from tailproof.experiments.plan import Task
@@ -51,7 +51,7 @@ class Progress:
         self._show()
         return self
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._display.__exit__(*raised)
 
     def finished(self, task: Task, seconds: float) -> None:
