@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING
 
 from tailproof._util import checks
+from tailproof._util.console import LiveDisplay, duration
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.space.space import Configurations, Space
 from tailproof.search.trials import CompletedTrial, Recommendation
 
-_BAR = 24
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_BAR_WIDTH = 24
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,7 @@ class Result:
     interrupted: bool
 
     def __str__(self) -> str:
-        return (
-            str(self.recommendation) if self.recommendation is not None else "nothing was measured"
-        )
+        return "nothing was measured" if self.recommendation is None else str(self.recommendation)
 
 
 def maximize(
@@ -114,14 +115,16 @@ def _run(
     if not isinstance(progress, bool):
         raise ValueError(f"`progress` must be True or False, but got {progress!r}.")
     evaluations = checks.integer("evaluations", evaluations, low=1)
-    bar = _Bar(evaluations, _terminal() if progress else None)
+    bar = _ProgressBar(evaluations)
     interrupted = False
     try:
-        for done in range(evaluations):
-            trial = optimizer.ask()
-            value = objective(**trial.params)
-            optimizer.tell(trial, value)
-            bar.show(done + 1, float(value))
+        with LiveDisplay(bar.render, quiet=not progress) as display:
+            for _ in range(evaluations):
+                trial = optimizer.ask()
+                value = objective(**trial.params)
+                optimizer.tell(trial, value)
+                bar.advance(float(value))
+                display.update()
     except KeyboardInterrupt:
         interrupted = True
     except Exception as error:
@@ -130,40 +133,27 @@ def _run(
             told = f"{len(optimizer)} payoffs were told before"
             error.add_note(f"{told}: they are in `error.optimizer`.")
         raise
-    finally:
-        bar.close()
     recommendation = optimizer.recommend() if len(optimizer) else None
     return Result(recommendation, optimizer.trials, optimizer, interrupted)
 
 
-def _terminal() -> TextIO | None:
-    """Return the stream of errors if a person sees it: there may be none, or a closed one."""
-    stream = sys.stderr
-    usable = stream is not None and not stream.closed and stream.isatty()
-    return stream if usable else None
+class _ProgressBar:
+    """How many evaluations are done, the last payoff, and the time left."""
 
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._last = total, 0, ""
+        self._started = time.monotonic()
 
-class _Bar:
-    """One line on a terminal, rewritten ten times a second at most."""
+    def advance(self, payoff: float) -> None:
+        self._done += 1
+        each = (time.monotonic() - self._started) / self._done
+        self._last = f", last {payoff:.4g}, {duration(each * (self._total - self._done))} left"
 
-    def __init__(self, total: int, stream: TextIO | None) -> None:
-        self._total, self._stream = total, stream
-        self._started, self._shown = time.monotonic(), 0.0
+    def render(self) -> Table:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
 
-    def show(self, done: int, value: float) -> None:
-        now = time.monotonic()
-        if self._stream is None or (now - self._shown < 0.1 and done < self._total):
-            return
-        self._shown = now
-        full = _BAR * done // self._total
-        left = (now - self._started) / done * (self._total - done)
-        self._stream.write(
-            f"\r[{'#' * full}{'.' * (_BAR - full)}] {done}/{self._total}, last {value:.4g}, "
-            f"{left:.0f} s left \x1b[K"
-        )
-        self._stream.flush()
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._stream.write("\n")
-            self._stream.flush()
+        line = Table.grid(padding=(0, 1))
+        bar = ProgressBar(self._total, self._done, width=_BAR_WIDTH)
+        line.add_row(bar, f"{self._done}/{self._total}{self._last}")
+        return line
