@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -22,17 +23,11 @@ def gauss_hermite(nodes: int) -> tuple[Array, Array]:
 def half_grid(rules: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Return one of each pair +-omega of a tensor grid (g, d), and its weights nu(omega) (g,).
 
-    `rules` holds nodes, symmetric around 0, and weights for each of the d dimensions.
+    `rules` holds nodes, ascending and symmetric around 0, and weights for each of d dimensions.
     """
-    grid = np.stack(
-        [axis.ravel() for axis in np.meshgrid(*(nodes for nodes, _ in rules), indexing="ij")],
-        axis=1,
-    )
-    weight = np.ones(len(grid))
-    for factor in np.meshgrid(*(weights for _, weights in rules), indexing="ij"):
-        weight *= factor.ravel()
-    first_nonzero = np.zeros(len(grid))
-    for axis in range(len(rules)):
-        first_nonzero = np.where(first_nonzero == 0.0, grid[:, axis], first_nonzero)
-    keep = first_nonzero >= 0.0
-    return np.ascontiguousarray(grid[keep]), weight[keep]
+    axes = np.meshgrid(*(nodes for nodes, _ in rules), indexing="ij")
+    grid = np.stack(axes, axis=-1).reshape(-1, len(rules))
+    weight = functools.reduce(np.multiply.outer, (weights for _, weights in rules)).ravel()
+    half = len(grid) // 2
+    # In lexicographic order row i is minus row i from the end.
+    return grid[half:].copy(), weight[half:].copy()

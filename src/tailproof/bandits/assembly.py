@@ -101,37 +101,29 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
     if isinstance(schedule, str):
-        setting = _setting(options)
-        chosen = Theorem1(setting) if schedule == "theory" else AuthorsTGP(setting)
+        chosen = (Theorem1 if schedule == "theory" else AuthorsTGP)(_setting(options))
     rng = _generator(seed)
     announce_compilation(ucb_argmax)
-    posterior = RidgePosterior(
-        config.kernel, X, options["ridge"], lambda t: chosen.truncation(t, 0)
-    )
+    ridge, start = options["ridge"], rng.bit_generator.state
+    posterior = RidgePosterior(config.kernel, X, ridge, lambda t: chosen.truncation(t, 0))
     guarantee = _ridge_guarantee(config, chosen)
-    return ArmOptimizer(config, posterior, chosen, guarantee, rng, rng.bit_generator.state)
+    return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
 
 
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
+    given: Setting | SubGaussian
     if isinstance(schedule, Theorem1):
-        theorem, delta = "Theorem 1", schedule.setting.failure_probability
-        more = g.theorem1_hypotheses(delta) + _ridge_hypotheses(config, schedule.setting.ridge)
+        theorem, given = "Theorem 1", schedule.setting
+        more = g.theorem1_hypotheses(given.failure_probability)
     elif isinstance(schedule, SubGaussian):
-        theorem = "the self-normalized inequality of appendix B"
-        delta = schedule.failure_probability
-        more = _ridge_hypotheses(config, schedule.ridge)
+        theorem, given, more = "the self-normalized inequality of appendix B", schedule, []
     else:
         return _unproven(config.options["schedule"])
-    missing = g.kernel_hypotheses(config.kernel, config.space.inputs)
-    _warn(missing)
-    missing += more + g.beta_hypotheses(config.options["beta_multiplier"])
-    return g.guarantee(g.band_statement(theorem, delta, None), missing)
-
-
-def _ridge_hypotheses(config: PolicyConfig, schedule_ridge: float) -> list[str]:
-    if schedule_ridge == config.options["ridge"]:
-        return []
-    return [f"the schedule was made for ridge={schedule_ridge:g}."]
+    if given.ridge != config.options["ridge"]:
+        more.append(f"the schedule was made for ridge={given.ridge:g}.")
+    missing = _kernel_hypotheses(config) + more
+    missing += g.beta_hypotheses(config.options["beta_multiplier"])
+    return g.guarantee(g.band_statement(theorem, given.failure_probability, None), missing)
 
 
 def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
@@ -165,9 +157,7 @@ def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Settin
         return AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
     if isinstance(features, Nystrom):
         return Theorem4(setting, features.accuracy)
-    if isinstance(features, Exact):
-        return Theorem4(setting, 0.0)
-    return Theorem3(setting)
+    return Theorem4(setting, 0.0) if isinstance(features, Exact) else Theorem3(setting)
 
 
 def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
@@ -208,8 +198,7 @@ def _feature_guarantee(
     if options["schedule"] != "theory" or setting is None:
         return _unproven(options["schedule"])
     features = options["features"]
-    missing = g.kernel_hypotheses(config.kernel, X)
-    _warn(missing)
+    missing = _kernel_hypotheses(config)
     theorem, more = g.feature_hypotheses(features, residual, config.kernel, X, setting)
     missing += more + g.beta_hypotheses(options["beta_multiplier"])
     if isinstance(features, Nystrom | Exact) and not with_residual:
@@ -219,11 +208,12 @@ def _feature_guarantee(
 
 
 def _unproven(schedule: str | Schedule) -> g.Guarantee:
-    if schedule == "authors":
-        return g.guarantee("", ["the authors' constants are only order-wise the theorems'."])
-    return g.guarantee("", ["the schedule is custom."])
+    authors = "the authors' constants are only order-wise the theorems'."
+    return g.guarantee("", [authors if schedule == "authors" else "the schedule is custom."])
 
 
-def _warn(missing: list[str]) -> None:
+def _kernel_hypotheses(config: PolicyConfig) -> list[str]:
+    missing = g.kernel_hypotheses(config.kernel, config.space.inputs)
     for reason in missing:
         warnings.warn(f"No guarantee: {reason}", g.TheoryWarning, stacklevel=5)
+    return missing

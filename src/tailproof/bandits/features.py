@@ -212,9 +212,16 @@ class RandomFourier:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the map, with newly drawn frequencies, to the arms `X` (n, d)."""
-        omega = self._draw(kernel, X.shape[1], rng)
-        assert isinstance(kernel, (SquaredExponential, Matern))
-        lengthscale = kernel.lengthscale
+        if not isinstance(kernel, SquaredExponential | Matern):
+            raise ValueError(
+                "`kernel` must be SquaredExponential or Matern for RandomFourier features, "
+                f"but got {kernel!r}."
+            )
+        omega, lengthscale = rng.standard_normal((self.frequencies, X.shape[1])), kernel.lengthscale
+        if isinstance(kernel, Matern):
+            # The spectral measure is a multivariate Student-t with 2 nu degrees of freedom.
+            chi2 = rng.chisquare(2.0 * kernel.nu, self.frequencies)
+            omega *= np.sqrt(2.0 * kernel.nu / chi2)[:, None]
 
         def phi(points: Array) -> Array:
             angle = scaled_inputs(points, lengthscale) @ omega.T
@@ -222,19 +229,6 @@ class RandomFourier:
             return both / math.sqrt(self.frequencies)
 
         return _embed_explicit(phi, np.ones(2 * self.frequencies), X)
-
-    def _draw(self, kernel: Kernel, d: int, rng: np.random.Generator) -> Array:
-        normal = rng.standard_normal((self.frequencies, d))
-        if isinstance(kernel, SquaredExponential):
-            return normal
-        if isinstance(kernel, Matern):
-            # The spectral measure is a multivariate Student-t with 2 nu degrees of freedom.
-            chi2 = rng.chisquare(2.0 * kernel.nu, self.frequencies)
-            return normal * np.sqrt(2.0 * kernel.nu / chi2)[:, None]
-        raise ValueError(
-            "`kernel` must be SquaredExponential or Matern for RandomFourier features, "
-            f"but got {kernel!r}."
-        )
 
 
 @dataclass(frozen=True)

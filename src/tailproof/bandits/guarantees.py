@@ -62,9 +62,8 @@ def band_statement(theorem: str, failure_probability: float, horizon: int | None
 def kernel_hypotheses(kernel: Kernel, X: Array) -> list[str]:
     """Check k(x, x) <= 1, the hypothesis of every theorem."""
     largest = float(kernel.diagonal(X).max())
-    if largest > 1.0 + 1e-9:
-        return [f"k(x, x) <= 1 must hold (section 2), but it reaches {largest:.6g}."]
-    return []
+    text = f"k(x, x) <= 1 must hold (section 2), but it reaches {largest:.6g}."
+    return [text] if largest > 1.0 + 1e-9 else []
 
 
 def feature_hypotheses(
@@ -146,16 +145,11 @@ def _residual_hypotheses(residual: float, setting: Setting, lever: str) -> list[
 
 def theorem1_hypotheses(failure_probability: float) -> list[str]:
     """Check the last step of Theorem 1's proof: 1 + 2 s <= 3 s with s^2 >= ln(1/delta)."""
-    if failure_probability > math.exp(-1.0):
-        return [
-            "the proof of Theorem 1 needs failure_probability <= 1/e, but "
-            f"failure_probability={failure_probability:g}."
-        ]
-    return []
+    text = f"the proof of Theorem 1 needs failure_probability <= 1/e, not {failure_probability:g}."
+    return [text] if failure_probability > math.exp(-1.0) else []
 
 
 def beta_hypotheses(multiplier: float) -> list[str]:
     """Check that the theorem's beta is not made smaller."""
-    if multiplier < 1.0 and not math.isclose(multiplier, 1.0):
-        return [f"the theorem's beta is multiplied by {multiplier:g}."]
-    return []
+    smaller = multiplier < 1.0 and not math.isclose(multiplier, 1.0)
+    return [f"the theorem's beta is multiplied by {multiplier:g}."] if smaller else []

@@ -30,22 +30,14 @@ TIE = 1e-9
 class Prediction:
     """Mean and confidence band at k points.
 
-    Attributes
-    ----------
-    mean, lower, upper : (k,)
-        In units of the payoff; lower and upper are mean -+ beta std.
-    std : (k,)
-        Posterior standard deviation sigma, in units of k(x, x)^(1/2): it depends on which arms
-        payoffs were told for, not on their values.
-    beta
-        beta_{t+1} of the schedule times the multiplier, in units of the payoff.
+    `std` depends on which arms payoffs were told for, not on their values.
     """
 
-    mean: Array
-    std: Array
-    lower: Array
-    upper: Array
-    beta: float
+    mean: Array  # (k,), as lower and upper in units of the payoff
+    std: Array  # (k,), the posterior standard deviation sigma, in units of k(x, x)^(1/2)
+    lower: Array  # (k,), mean - beta std
+    upper: Array  # (k,), mean + beta std
+    beta: float  # beta_{t+1} of the schedule times the multiplier, in units of the payoff
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,17 +72,10 @@ def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
         seed=_generator(header["start"]),
         **{name: decode(value, arrays, _TYPES) for name, value in header["options"].items()},
     )
-    optimizer.restore(
-        arrays["history.indices"],
-        arrays["history.payoffs"],
-        {
-            name.removeprefix(_POSTERIOR): array
-            for name, array in arrays.items()
-            if name.startswith(_POSTERIOR)
-        },
-        header["pending"],
-        _decode_random(header["random"]),
-    )
+    saved = {name: array for name, array in arrays.items() if name.startswith(_POSTERIOR)}
+    posterior = {name.removeprefix(_POSTERIOR): array for name, array in saved.items()}
+    history = (arrays["history.indices"], arrays["history.payoffs"])
+    optimizer.restore(*history, posterior, header["pending"], _decode_random(header["random"]))
     return optimizer
 
 
@@ -92,17 +85,15 @@ def _encode_random(state: Any) -> Any:
         return {key: _encode_random(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):
         return {"dtype": str(state.dtype), "values": state.tolist()}
-    if isinstance(state, np.generic):
-        return state.item()
-    return state
+    return state.item() if isinstance(state, np.generic) else state
 
 
 def _decode_random(state: Any) -> Any:
-    if isinstance(state, dict):
-        if set(state) == {"dtype", "values"}:
-            return np.array(state["values"], dtype=state["dtype"])
-        return {key: _decode_random(value) for key, value in state.items()}
-    return state
+    if not isinstance(state, dict):
+        return state
+    if set(state) == {"dtype", "values"}:
+        return np.array(state["values"], dtype=state["dtype"])
+    return {key: _decode_random(value) for key, value in state.items()}
 
 
 def _generator(state: Any) -> np.random.Generator:

@@ -85,12 +85,9 @@ def _panel(panel: Panel, records: Records) -> dict[str, Any]:
     if panel.letter == "f":
         result["bands"] = {key: _band(panel, records, key) for key in panel.policies}
     else:
-        comparable = panel.rounds == panel.paper.rounds
+        paper = panel.paper.crossing if panel.rounds == panel.paper.rounds else None
         result["crossings"] = {
-            key: {
-                "round": at,
-                "paper": panel.paper.crossing if comparable and key == "nystrom" else None,
-            }
+            key: {"round": at, "paper": paper if key == "nystrom" else None}
             for key, at in comparisons.crossings(panel, records).items()
         }
     result["variants"] = {
@@ -107,15 +104,9 @@ def _policy(panel: Panel, records: Records, key: str) -> dict[str, Any]:
     curve = []
     for t, mean, sd in zip(panel.recorded_rounds.tolist(), means, deviations, strict=True):
         paper = panel.paper_value(key, t)
-        curve.append(
-            {
-                "round": t,
-                "mean": mean,
-                "sd": None if math.isnan(sd) else sd,
-                "paper": paper,
-                "difference": None if paper is None else mean - paper,
-            }
-        )
+        point = {"round": t, "mean": mean, "sd": None if math.isnan(sd) else sd}
+        difference = None if paper is None else mean - paper
+        curve.append(point | {"paper": paper, "difference": difference})
     return {
         "title": POLICIES[key].title,
         "schedule": POLICIES[key].schedule,
@@ -145,11 +136,9 @@ def timings(plan: Plan, records: Records, workers: str) -> dict[str, Any]:
     speeds: dict[str, dict[str, float]] = {}
     for panel in plan.panels:
         for key in panel.policies:
-            taken = [
-                records[panel.letter, key, i]["cpu_seconds"]
-                for i in range(panel.repetitions_of(key))
-            ]
-            speed = panel.rounds / max(float(np.median(taken)), 1e-9)
+            runs = [records[panel.letter, key, i] for i in range(panel.repetitions_of(key))]
+            taken = float(np.median([run["cpu_seconds"] for run in runs]))
+            speed = panel.rounds / max(taken, 1e-9)
             speeds.setdefault(panel.letter, {})[key] = speed
     sessions: dict[float, list[float]] = {}
     for record in records.values():

@@ -158,14 +158,10 @@ def _follow(parent: int) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Turn SIGTERM into KeyboardInterrupt, so that both stop the work in the same orderly way."""
-
-    def interrupt(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
