@@ -1,4 +1,4 @@
-"""The whole loop for a Python function: ask, evaluate, tell, and the result at the end."""
+"""`maximize` and `minimize` for a Python function: ask, evaluate, tell, recommend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BAR_WIDTH = 24
 
 @dataclass(frozen=True)
 class Result:
-    """What a loop found.
+    """The outcome of `maximize` or `minimize`.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def maximize(
     options: Options | None = None,
     progress: bool = True,
 ) -> Result:
-    """Measure `evaluations` configurations and recommend the one with the best mean.
+    """Evaluate a noisy function and recommend the parameters with the best mean.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def maximize(
         Called with the parameters by name; returns one payoff. What it raises ends the loop, and so
         does a payoff that is no finite number; the error's `optimizer` holds what was told before.
     space
-        What may be chosen.
+        The parameters.
     evaluations
-        How many payoffs to objective.
+        Number of payoffs.
     seed
-        Of everything random here; `objective` keeps its own.
+        Of the optimizer's random numbers; `objective` has its own.
     options
         How the optimizer works.
     progress
@@ -92,7 +92,7 @@ def minimize(
     options: Options | None = None,
     progress: bool = True,
 ) -> Result:
-    """Measure `evaluations` configurations and recommend the one with the least mean: see maximize.
+    """Evaluate a noisy function and recommend the parameters with the least mean: see `maximize`.
 
     Examples
     --------

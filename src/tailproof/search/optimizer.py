@@ -28,6 +28,7 @@ from tailproof.search.space.space import Configurations, Space
 from tailproof.search.trials import CompletedTrial, Prediction, Recommendation, Trial
 
 Array = NDArray[np.float64]
+AnySpace = Space | Configurations | ContextSpace
 
 # Every fourth fit does not start from the one before: a bad start is overcome, and a rebuilt
 # optimizer has at most four fits to repeat.
@@ -268,9 +269,7 @@ class Optimizer:
             raise ValueError(wrong)
         return number
 
-    def _search_space(
-        self, context: Mapping[str, Any] | None
-    ) -> Space | Configurations | ContextSpace:
+    def _search_space(self, context: Mapping[str, Any] | None) -> AnySpace:
         """Return what is searched: the space, or the part of it that agrees with a context."""
         return self.space if context is None else ContextSpace(self.space, context)
 
@@ -308,13 +307,7 @@ class Optimizer:
         payoffs = np.array([sign * done.value for done in self._completed.values()])
         return Observations(self.space.encode(self._stack(self._positions)), payoffs)
 
-    def _propose(
-        self,
-        number: int,
-        pending: list[Array],
-        space: Space | Configurations | ContextSpace,
-        seed: int,
-    ) -> Array:
+    def _propose(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
         at_random = isinstance(space, ContextSpace)
         design = random_point if at_random else sobol_point
         if number < self._n_initial or len(self) < self._first_fit():

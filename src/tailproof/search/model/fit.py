@@ -114,10 +114,6 @@ class _RobustFit:
     fitted: Array
     residuals: Array
 
-    def pseudo_observations(self) -> Array:
-        """Return the payoffs whose least-squares fit is this one, (n,)."""
-        return pseudo_observations(self.psi, self.z, self.scales, self.fitted)
-
 
 def fit_model(
     observations: Observations, previous: ModelParameters | None, config: ModelConfig
@@ -173,14 +169,9 @@ def _fit_kernel(
 ) -> KernelParameters:
     """Return the most likely kernel parameters for the pseudo-observations of a fit."""
     rows = likelihood_rows(len(observations))
-    return maximize_posterior(
-        config.layout,
-        observations.points[rows],
-        fit.pseudo_observations()[rows],
-        fit.scales[rows] ** 2,
-        config.prior,
-        model.kernel,
-    )
+    payoffs = pseudo_observations(fit.psi, fit.z, fit.scales, fit.fitted)[rows]
+    X, relative_var = observations.points[rows], fit.scales[rows] ** 2
+    return maximize_posterior(config.layout, X, payoffs, relative_var, config.prior, model.kernel)
 
 
 def _location_gp(

@@ -43,27 +43,28 @@ Mask = NDArray[np.bool_]
 
 
 class PsiFunction(Protocol):
-    """The derivative of a robust loss, with mean zero over the residuals it was learnt from."""
+    """The derivative psi(e) of a robust loss, with mean zero over the residuals it is learnt from.
+
+    Attributes
+    ----------
+    center
+        What is subtracted so that psi has mean zero.
+    slope
+        Mean of psi's derivative.
+    width
+        The range of residuals that psi leaves nearly unchanged.
+    start
+        The psi whose equations are solved first: psi itself, if they have one solution.
+    """
 
     @property
-    def center(self) -> float:
-        """What is subtracted so that psi has mean zero."""
-        ...
-
+    def center(self) -> float: ...  # noqa: D102
     @property
-    def slope(self) -> float:
-        """Mean of psi's derivative."""
-        ...
-
+    def slope(self) -> float: ...  # noqa: D102
     @property
-    def width(self) -> float:
-        """The range of residuals that psi leaves nearly unchanged."""
-        ...
-
+    def width(self) -> float: ...  # noqa: D102
     @property
-    def start(self) -> PsiFunction:
-        """The psi whose equations are solved first; it is psi itself if they have one solution."""
-        ...
+    def start(self) -> PsiFunction: ...  # noqa: D102
 
     def __call__(self, residuals: Array) -> Array:
         """Return psi of residuals, (n,)."""
@@ -74,7 +75,7 @@ class PsiFunction(Protocol):
         ...
 
     def excess(self, residuals: Array) -> Array:
-        """Return residuals - psi(residuals) - center, (n,)."""
+        """Return what psi clips: residuals - psi(residuals) - center, (n,)."""
         ...
 
     def clipped(self, residuals: Array) -> Mask:
@@ -179,54 +180,39 @@ class StudentTPsi:
 
 @runtime_checkable
 class RobustLoss(Protocol):
-    """A robust loss, as a rule that chooses psi from residuals.
+    """A robust loss, as a rule that chooses psi from residuals; by default the squared loss.
 
     `restores_mean` says whether the clipped excess is added back, so that the target is the mean.
     """
 
-    restores_mean: ClassVar[bool]
-
-    def prepare(self, payoffs: Array) -> Array:
-        """Return standardized payoffs (n,) as the fit is to see them."""
-        ...
-
-    def begin(self, payoffs: Array) -> PsiFunction:
-        """Return psi for payoffs (n,) around their median, before there is a fit."""
-        ...
-
-    def learn(self, residuals: Array) -> PsiFunction:
-        """Return psi for residuals (n,) around a fit."""
-        ...
-
-
-@dataclass(frozen=True)
-class Gaussian:
-    """The squared loss of the ordinary Gaussian process: nothing is clipped."""
-
     restores_mean: ClassVar[bool] = False
 
     def prepare(self, payoffs: Array) -> Array:
-        """Return the payoffs."""
+        """Return standardized payoffs (n,) as the fit is to see them."""
         return payoffs
 
     def begin(self, payoffs: Array) -> PsiFunction:
-        """Return the identity."""
-        return WindowPsi()
+        """Return psi for payoffs (n,) around their median, before there is a fit."""
+        return self.learn(payoffs)
 
     def learn(self, residuals: Array) -> PsiFunction:
-        """Return the identity."""
+        """Return psi for residuals (n,) around a fit."""
         return WindowPsi()
 
 
 @dataclass(frozen=True)
-class Winsorize:
+class Gaussian(RobustLoss):
+    """The squared loss of the ordinary Gaussian process: nothing is clipped."""
+
+
+@dataclass(frozen=True)
+class Winsorize(RobustLoss):
     """Clip payoffs at `deviations` robust standard deviations around their median.
 
     The clipped excess is lost: the target is not the mean.
     """
 
     deviations: float = 3.0
-    restores_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "deviations", checks.positive("deviations", self.deviations))
@@ -237,17 +223,9 @@ class Winsorize:
         reach = self.deviations * 1.4826 * float(np.median(np.abs(payoffs - center)))
         return np.clip(payoffs, center - reach, center + reach) if reach > 0.0 else payoffs
 
-    def begin(self, payoffs: Array) -> PsiFunction:
-        """Return the identity."""
-        return WindowPsi()
-
-    def learn(self, residuals: Array) -> PsiFunction:
-        """Return the identity: the payoffs are clipped already."""
-        return WindowPsi()
-
 
 @dataclass(frozen=True)
-class StudentT:
+class StudentT(RobustLoss):
     """A Student-t likelihood with `df` degrees of freedom, by its mode.
 
     The target is the mode of the likelihood: the median where noise is symmetric. The curvature of
@@ -255,18 +233,9 @@ class StudentT:
     """
 
     df: float = 4.0
-    restores_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "df", checks.positive("df", self.df))
-
-    def prepare(self, payoffs: Array) -> Array:
-        """Return the payoffs."""
-        return payoffs
-
-    def begin(self, payoffs: Array) -> StudentTPsi:
-        """Return psi at the scale of the payoffs."""
-        return self.learn(payoffs)
 
     def learn(self, residuals: Array) -> StudentTPsi:
         """Return psi at the scale that is most likely for the residuals."""
@@ -282,7 +251,7 @@ class StudentT:
 
 
 @dataclass(frozen=True)
-class AdaptiveWindow:
+class AdaptiveWindow(RobustLoss):
     """The window of least asymptotic variance; the clipped excess is added back.
 
     Parameters
