@@ -1,6 +1,9 @@
 """Data environments: the files' own figures, uniform draws, and what malformed files are told."""
 
 import csv
+import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,10 +14,10 @@ from tailproof.environments import (
     ArmEnvironment,
     DataArms,
     DataFileError,
-    covariance_of_standardized,
     load_claims,
     load_latency,
     load_light,
+    load_stand_in_stocks,
     load_stocks,
 )
 
@@ -149,17 +152,16 @@ def test_draws_keep_arms_apart():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: DataArms("x", ("a",), [1.0], [2]), "`counts` must be positive and sum to"),
-        (lambda: DataArms("x", ("a", "b"), [1.0], [1]), "`labels` must be one an arm"),
-        (lambda: DataArms("x", ("a",), [1.0], [1], gram=np.eye(2)), "`gram` must have shape"),
+        (lambda: DataArms("x", ("a",), [1.0], [2]), "`counts` must be positive, .* sum to"),
+        (lambda: DataArms("x", ("a", "b"), [1.0], [1]), r"one a label \(2\)"),
+        (lambda: DataArms("x", ("a",), [1.0], [1], gram=np.eye(2)), "`gram` must fit 1 arms"),
+        (
+            lambda: DataArms("x", ("a",), [1.0], [1], gram=np.zeros((1, 2))),
+            "`gram` must fit 1 arms",
+        ),
         (
             lambda: DataArms("x", ("a",), [1.0], [1], coordinates=np.zeros((2, 1))),
-            "`coordinates` must have 1 rows",
-        ),
-        (lambda: covariance_of_standardized([[1.0, 2.0]]), "`table` must have two rows"),
-        (
-            lambda: covariance_of_standardized([[1.0, 2.0], [1.0, 3.0]]),
-            "column 0 is constant",
+            "`coordinates` must fit 1 arms",
         ),
     ],
 )
@@ -288,3 +290,31 @@ def test_claims_options_are_checked(tmp_path):
         load_claims(tmp_path, by="power")
     with pytest.raises(ValueError, match="`min_count >= 1` must hold"):
         load_claims(tmp_path, min_count=0)
+
+
+def test_the_stand_in_is_six_weekly_series_and_says_so():
+    if importlib.util.find_spec("plotly") is None:
+        pytest.skip("the extra stand-in is not installed")
+    arms = load_stand_in_stocks()
+    assert "stand-in" in arms.name
+    assert arms.labels == ("GOOG", "AAPL", "AMZN", "FB", "NFLX", "MSFT")
+    assert set(arms.counts) == {105}
+    # Each series is divided by its first price.
+    assert np.all(arms.values.reshape(6, 105)[:, 0] == 1.0)
+    np.testing.assert_allclose(np.diagonal(arms.gram), 1.0)
+
+
+def test_without_plotly_the_stand_in_names_its_extra(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'tailproof\[stand-in\]'"):
+        load_stand_in_stocks()
+
+
+def test_the_stand_in_reads_without_importing_plotly():
+    if importlib.util.find_spec("plotly") is None:
+        pytest.skip("the extra stand-in is not installed")
+    program = (
+        "import sys; from tailproof.environments import load_stand_in_stocks; "
+        "load_stand_in_stocks(); sys.exit('plotly' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -117,9 +117,9 @@ SE = SquaredExponential(0.2)
         (lambda: sample_rkhs_function(SE, ARM, RNG, support="box"), "`support` must be one of"),
         (
             lambda: sample_rkhs_function(SE, ARM, RNG, coefficients=(1, 1)),
-            "`low < high` must hold",
+            "with low < high",
         ),
-        (lambda: sample_rkhs_function(SE, ARM, RNG, coefficients=1), "must be a pair"),
+        (lambda: sample_rkhs_function(SE, ARM, RNG, coefficients=(1, 2, 3)), "must be a pair"),
         (lambda: RKHSFunction(SE, ARM, [1.0]).scaled_to_unit_range(ARM), "max f - min f > 0"),
         (lambda: RKHSFunction(SE, ARM, [0.0]).scaled_to_unit_max(ARM), r"max \|f\| > 0"),
         (lambda: sample_rkhs_function(SE, ARM, 3), "`rng` must be a numpy.random.Generator"),

@@ -14,9 +14,9 @@ from tailproof.kernels import Linear, Matern, SquaredExponential
 KERNELS = [SquaredExponential(0.1), Matern(2.5, 0.2), Matern(0.8, 0.5)]
 
 
-def example(kernel=KERNELS[0], dim=1, gap=None, alpha=1.0, v=1.0, **options):
+def example(kernel=KERNELS[0], dim=1, gap=None, alpha=1.0, v=1.0):
     gap = gap or (0.004 if isinstance(kernel, Matern) else 0.01)
-    return HardInstance(kernel, dim, 1.0, alpha, v, gap, **options)
+    return HardInstance(kernel, dim, 1.0, alpha, v, gap)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -37,11 +37,8 @@ def test_spectral_density_transforms_back_to_the_kernel(kernel, dim):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dim", [1, 2])
-@pytest.mark.parametrize("separate", [True, False])
-def test_norm_of_g_is_at_most_b(kernel, dim, separate):
-    instance = HardInstance.for_horizon(
-        kernel, dim, 1.0, 0.7, 2.0, horizon=1_000_000, separate=separate
-    )
+def test_norm_of_g_is_at_most_b(kernel, dim):
+    instance = HardInstance.for_horizon(kernel, dim, 1.0, 0.7, 2.0, horizon=1_000_000)
     assert 0.0 < instance.norm <= 1.0
 
 
@@ -79,20 +76,16 @@ def test_widths_are_those_of_the_paper():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dim", [1, 2])
-@pytest.mark.parametrize("separate", [True, False])
-def test_g_peaks_at_zero_and_falls_below_gap_outside_w(kernel, dim, separate):
-    instance = HardInstance.for_horizon(
-        kernel, dim, 1.0, 1.0, 1.0, horizon=100_000, separate=separate
-    )
+def test_g_peaks_at_zero_and_falls_below_gap_outside_w(kernel, dim):
+    instance = HardInstance.for_horizon(kernel, dim, 1.0, 1.0, 1.0, horizon=100_000)
     assert instance.g(np.zeros((1, dim)))[0] == pytest.approx(2.0 * instance.gap, rel=1e-12)
     rng = np.random.default_rng(0)
     x = rng.uniform(-3.0 * instance.width, 3.0 * instance.width, (3000, dim))
     values, size = instance.g(x), np.abs(x).max(axis=1)
     assert np.abs(values).max() <= 2.0 * instance.gap
     assert values[size > instance.width].max() < instance.gap
-    radius = instance.width / (2.0 if separate else 1.0)
     on_axis = np.zeros((2, dim))
-    on_axis[:, 0] = radius * np.array([0.99, 1.01])
+    on_axis[:, 0] = instance.width / 2.0 * np.array([0.99, 1.01])
     inner, outer = instance.g(on_axis)
     assert inner > instance.gap > outer
 
@@ -111,15 +104,6 @@ def test_no_point_is_gap_optimal_for_two_functions(kernel, dim):
     optimal = np.stack([instance.means(j, points) >= instance.gap for j in range(instance.count)])
     assert optimal.sum(axis=0).max() == 1
     assert optimal.any(axis=1).all()
-
-
-def test_with_the_smallest_zeta_neighbors_share_gap_optimal_points():
-    instance = HardInstance.for_horizon(
-        SquaredExponential(0.1), 1, 1.0, 1.0, 1.0, horizon=10_000, separate=False
-    )
-    middle = instance.centers[:2].mean(axis=0, keepdims=True)
-    assert instance.means(0, middle)[0] > instance.gap
-    assert instance.means(1, middle)[0] > instance.gap
 
 
 def test_there_are_floor_of_one_over_w_cells_a_side():

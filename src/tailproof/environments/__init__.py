@@ -8,10 +8,10 @@ from tailproof.environments._laws import PayoffLaw
 from tailproof.environments.arms import ArmEnvironment, SyntheticArms
 from tailproof.environments.data import (
     DataArms,
-    covariance_of_standardized,
     load_claims,
     load_latency,
     load_light,
+    load_stand_in_stocks,
     load_stocks,
 )
 from tailproof.environments.functions import RKHSFunction, ShiftedFunction, sample_rkhs_function
@@ -27,7 +27,6 @@ from tailproof.environments.noise import (
     SymmetricPareto,
 )
 from tailproof.environments.payoffs import MultiplicativeLogNormal, ParetoPayoff, TwoPoint
-from tailproof.environments.stand_in import load_stand_in_stocks
 
 __all__ = [
     "AlphaStable",
@@ -49,7 +48,6 @@ __all__ = [
     "SymmetricPareto",
     "SyntheticArms",
     "TwoPoint",
-    "covariance_of_standardized",
     "load_claims",
     "load_latency",
     "load_light",

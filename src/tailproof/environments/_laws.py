@@ -1,7 +1,8 @@
-"""The protocol of payoff laws, their input checks, and the moment bound for shifted noise."""
+"""The protocol of payoff laws, their base with its input checks, and bounds for shifted noise."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +24,26 @@ class PayoffLaw(Protocol):
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Bound E|y|^(1+alpha) for payoffs with mean `f`; the shape of `f`."""
         ...
+
+
+class CheckedLaw(ABC):
+    """A payoff law that checks its input; subclasses draw and bound from checked arrays."""
+
+    @abstractmethod
+    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        """Draw payoffs with means `f` (n,)."""
+
+    @abstractmethod
+    def _moments(self, p: float, f: Array) -> Array:
+        """Bound E|y|^p, 1 < p <= 2, for means `f` of any shape; raise where it is infinite."""
+
+    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
+        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
+        return self._payoffs(mean_values(f_values), generator(rng))
+
+    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
+        """Bound E|y|^(1+alpha), 0 < alpha <= 1, for payoffs with mean `f`; the shape of `f`."""
+        return np.asarray(self._moments(moment_order(alpha), shifts(f)))
 
 
 def mean_values(f_values: ArrayLike) -> Array:

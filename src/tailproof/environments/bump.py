@@ -21,11 +21,9 @@ from scipy.special import gammaln, j0, jv
 
 from tailproof.environments._laws import Array
 
-# 200 nodes give h(0) to 1e-14; an oscillation of r cycles needs a few nodes more a cycle.
-BASE_NODES = 200
+BASE_NODES = 200  # give h(0) to 1e-14; an oscillation of r cycles needs a few nodes more a cycle
 NODES_A_CYCLE = 4
-# Entries of the (points, nodes) matrix held at once: 32 MB.
-BLOCK = 4_000_000
+BLOCK = 4_000_000  # entries of the (points, nodes) matrix held at once: 32 MB
 
 
 def bump(radius: Array) -> Array:

@@ -6,6 +6,7 @@ independently, as in the paper, although consecutive records may depend on each 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,10 +36,8 @@ class DataArms:
         What the data is.
     labels
         One name an arm, n of them.
-    values
-        Every payoff, arm after arm, (N,), in the units of the file (minus them for costs).
-    counts
-        Records of each arm, (n,), summing to N.
+    values, counts
+        Every payoff, arm after arm, (N,), and the number of records of each arm, (n,).
     gram
         Kernel matrix of the arms, (n, n), where the paper builds one from data, else None.
     coordinates
@@ -64,30 +63,25 @@ class DataArms:
     left_out: int = 0
 
     def __post_init__(self) -> None:
-        values = checks.payoffs("values", self.values)
-        counts = np.array(self.counts, dtype=np.intp)
-        if counts.ndim != 1 or counts.size == 0 or counts.min() < 1 or counts.sum() != values.size:
+        n = len(self.labels)
+        arrays = {
+            "values": checks.payoffs("values", self.values),
+            "counts": np.array(self.counts, dtype=np.intp),
+        }
+        counts, size = arrays["counts"], arrays["values"].size
+        if counts.shape != (n,) or n == 0 or counts.min() < 1 or counts.sum() != size:
             raise ValueError(
-                f"`counts` must be positive and sum to the {values.size} values, "
+                f"`counts` must be positive, one a label ({n}), and sum to the {size} values, "
                 f"but got counts={self.counts!r}."
             )
-        n = counts.size
-        if len(self.labels) != n:
-            raise ValueError(
-                f"`labels` must be one an arm, but got {len(self.labels)} for {n} arms."
-            )
-        gram, points = (
-            None if matrix is None else checks.finite_array(name, matrix, ndim=2)
-            for name, matrix in (("gram", self.gram), ("coordinates", self.coordinates))
-        )
-        if gram is not None and gram.shape != (n, n):
-            raise ValueError(f"`gram` must have shape {(n, n)}, but got {gram.shape}.")
-        if points is not None and len(points) != n:
-            raise ValueError(f"`coordinates` must have {n} rows, but got shape {points.shape}.")
-        arrays = {"values": values, "counts": counts, "gram": gram, "coordinates": points}
+        for name, matrix in (("gram", self.gram), ("coordinates", self.coordinates)):
+            if matrix is not None:
+                arrays[name] = checks.finite_array(name, matrix, ndim=2)
+                rows, columns = arrays[name].shape
+                if rows != n or (name == "gram" and columns != n):
+                    raise ValueError(f"`{name}` must fit {n} arms, but has shape {rows, columns}.")
         for name, array in arrays.items():
-            if array is not None:
-                array.flags.writeable = False
+            array.flags.writeable = False
             object.__setattr__(self, name, array)
 
     @cached_property
@@ -126,34 +120,8 @@ class DataArms:
         return self.values[self._starts[arms] + rows]
 
 
-def covariance_of_standardized(table: ArrayLike) -> Array:
-    """Return the covariance of a table's standardized columns, both with ddof 1.
-
-    The paper's data-driven kernel: `table` is (rows, n), the result (n, n) with unit diagonal.
-
-    Examples
-    --------
-    >>> covariance_of_standardized([[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]])
-    array([[ 1. , -0.5],
-           [-0.5,  1. ]])
-    """
-    values = checks.finite_array("table", table, ndim=2)
-    if len(values) < 2 or values.shape[1] == 0:
-        raise ValueError(
-            f"`table` must have two rows and one column, but got shape {values.shape}."
-        )
-    spread = values.std(axis=0, ddof=1)
-    if float(spread.min()) <= 0.0:
-        raise ValueError(
-            f"`table` must vary in every column, but column {int(spread.argmin())} is constant."
-        )
-    standard = (values - values.mean(axis=0)) / spread
-    covariance: Array = standard.T @ standard / (len(values) - 1)
-    return covariance
-
-
 @contextmanager
-def open_table(path: Path, expects: str) -> Iterator[CsvTable]:
+def _open_table(path: Path, expects: str) -> Iterator[CsvTable]:
     """Open a CSV file whose columns must have distinct names."""
     with open_csv(path, expects) as table:
         for name in table.header:
@@ -165,27 +133,32 @@ def open_table(path: Path, expects: str) -> Iterator[CsvTable]:
 
 def _matrix(columns: Columns, names: Sequence[str]) -> Array:
     """Return columns of numbers as a (rows, len(names)) array."""
-    return np.array([columns[name] for name in names]).T
+    return np.column_stack([columns[name] for name in names])
 
 
 def _gram(table: CsvTable, names: Sequence[str], values: Array) -> Array:
+    """Return the paper's data-driven kernel, the correlation matrix (n, n) of the columns.
+
+    It is the covariance of the standardized columns, both with ddof 1.
+    """
     if len(values) < 2:
         table.fail("one row, of which no covariance can be taken")
-    constant = [
-        name for name, spread in zip(names, np.ptp(values, axis=0), strict=True) if not spread
-    ]
-    if constant:
-        table.fail(f"the same value in every row of column {constant[0]!r}")
-    return covariance_of_standardized(values)
+    deviation = values.std(axis=0, ddof=1)
+    for name, extent in zip(names, np.ptp(values, axis=0), strict=True):
+        if extent == 0.0:
+            table.fail(f"the same value in every row of column {name!r}")
+    standard = (values - values.mean(axis=0)) / deviation
+    covariance: Array = standard.T @ standard / (len(values) - 1)
+    return covariance
 
 
-def unit_cube(points: Array) -> Array:
+def _unit_cube(points: Array) -> Array:
     """Map each column of `points` (n, d) to [0, 1] by its own minimum and maximum."""
     extent = np.ptp(points, axis=0)
     return (points - points.min(axis=0)) / np.where(extent > 0.0, extent, 1.0)
 
 
-def price_arms(table: CsvTable, name: str, date_column: str) -> DataArms:
+def _price_arms(table: CsvTable, name: str, date_column: str) -> DataArms:
     """Build the stock experiment from a price table whose first column holds the dates."""
     if table.header[0] != date_column:
         table.fail(f"the first column {table.header[0]!r}")
@@ -218,8 +191,29 @@ def load_stocks(directory: Directory) -> DataArms:
     (('A', 'B'), array([2. , 4.5]))
     """
     expects = "a first column 'Date' and a column of prices for each ticker"
-    with open_table(Path(directory) / "stocks.csv", expects) as table:
-        return price_arms(table, "stocks", "Date")
+    with _open_table(Path(directory) / "stocks.csv", expects) as table:
+        return _price_arms(table, "stocks", "Date")
+
+
+def load_stand_in_stocks() -> DataArms:
+    """Load six stocks' weekly prices, 2018 and 2019: a stand-in, not the paper's 29 stocks.
+
+    Reads, without importing it and without any download, the table `px.data.stocks` that the
+    package plotly (MIT license, extra `stand-in`) carries in its wheel: 105 weeks of GOOG, AAPL,
+    AMZN, FB, NFLX and MSFT, each price divided by its first. Arms, f, kernel matrix and payoffs are
+    made as `load_stocks` makes them; figures computed from them are not comparable with the
+    paper's.
+    """
+    spec = importlib.util.find_spec("plotly")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(
+            "`load_stand_in_stocks` reads a table inside the package plotly, which is not "
+            "installed; pip install 'tailproof[stand-in]'."
+        )
+    package = Path(spec.submodule_search_locations[0])
+    expects = "plotly's table of weekly prices, a first column 'date' and a column for each ticker"
+    with _open_table(package / "package_data" / "datasets" / "stocks.csv.gz", expects) as table:
+        return _price_arms(table, "stand-in stocks (plotly)", "date")
 
 
 def load_light(directory: Directory) -> DataArms:
@@ -245,10 +239,10 @@ def load_light(directory: Directory) -> DataArms:
     """
     folder = Path(directory)
     expects = "a column of readings for each sensor, the same in light_train.csv and light_test.csv"
-    with open_table(folder / "light_train.csv", expects) as train:
+    with _open_table(folder / "light_train.csv", expects) as train:
         sensors = train.header
         gram = _gram(train, sensors, _matrix(train.read(sensors), sensors))
-    with open_table(folder / "light_test.csv", expects) as test:
+    with _open_table(folder / "light_test.csv", expects) as test:
         if test.header != sensors:
             differing = sorted(set(test.header) ^ set(sensors)) or ["another order"]
             test.fail(f"columns that differ from those of light_train.csv: {', '.join(differing)}")
@@ -259,13 +253,13 @@ def load_light(directory: Directory) -> DataArms:
         readings.T.ravel(),
         np.full(len(sensors), len(readings)),
         gram=gram,
-        coordinates=unit_cube(_positions(folder, sensors)),
+        coordinates=_unit_cube(_positions(folder, sensors)),
     )
 
 
 def _positions(folder: Path, sensors: Sequence[str]) -> Array:
     expects = "the columns 'sensor', 'x', 'y' and one row for each sensor"
-    with open_table(folder / "light_coords.csv", expects) as table:
+    with _open_table(folder / "light_coords.csv", expects) as table:
         columns = table.read(("x", "y"), ("sensor",))
         names = columns.text("sensor")
         for sensor in sensors:
@@ -292,7 +286,7 @@ def load_latency(directory: Directory) -> DataArms:
     (array([-1.  , -0.25]), 1)
     """
     expects = "a column of round-trip seconds, none negative, a destination"
-    with open_table(Path(directory) / "latency.csv", expects) as table:
+    with _open_table(Path(directory) / "latency.csv", expects) as table:
         names = table.header
         seconds = _matrix(table.read(names, allow_missing=True), names)
         present = ~np.isnan(seconds)
@@ -321,15 +315,9 @@ def load_claims(
     postcode; its payoff is minus `average`, because we maximize: the best arm has the cheapest
     claims. Every row counts once, whatever its number of claims.
 
-    Parameters
-    ----------
-    directory
-        Where claims.csv lies.
-    by
-        What makes an arm. `coordinates` are the ages scaled to [0, 1], (n, 1), or longitude and
-        latitude, each scaled to [0, 1] over the arms kept, (n, 2).
-    min_count
-        Arms with fewer rows are dropped, and their rows counted in `left_out`.
+    `coordinates` are the ages, (n, 1), or longitude and latitude, (n, 2), each scaled to [0, 1]
+    over the arms kept. Arms with fewer than `min_count` rows are dropped, and their rows counted in
+    `left_out`.
 
     Examples
     --------
@@ -346,7 +334,7 @@ def load_claims(
     places = ("ageph",) if by == "ageph" else ("long", "lat")
     wanted = ("average", *dict.fromkeys((by, *places)))
     expects = f"the columns {', '.join(map(repr, wanted))}"
-    with open_table(Path(directory) / "claims.csv", expects) as table:
+    with _open_table(Path(directory) / "claims.csv", expects) as table:
         columns = table.read(("average", *places), () if by in places else (by,))
         average = columns["average"]
         if average.min() < 0.0:
@@ -364,7 +352,7 @@ def load_claims(
         tuple(name for name, keep in zip(names, kept, strict=True) if keep),
         payoffs,
         counts[kept],
-        coordinates=unit_cube(where[kept]),
+        coordinates=_unit_cube(where[kept]),
         left_out=average.size - payoffs.size,
     )
 

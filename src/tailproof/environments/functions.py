@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,18 +18,9 @@ Support = Literal["arms", "cube"]
 
 @dataclass(frozen=True, eq=False)
 class RKHSFunction:
-    """f = scale * sum_i coefficients_i k(., support_i), an element of the RKHS of k.
+    """f = scale * sum_i a_i k(., x_i), an element of the RKHS of k.
 
-    Parameters
-    ----------
-    kernel
-        Any kernel with `matrix(X, Y)`.
-    support
-        The points x_i, (p, d).
-    coefficients
-        The weights a_i, (p,).
-    scale
-        A factor of the whole function, positive.
+    `support` holds the points x_i, (p, d), `coefficients` the weights a_i, (p,).
 
     Examples
     --------
@@ -53,10 +44,9 @@ class RKHSFunction:
                 f"`support` and `coefficients` must have the same length above zero, "
                 f"but got {len(support)} and {len(coefficients)}."
             )
-        support.flags.writeable = False
-        coefficients.flags.writeable = False
-        object.__setattr__(self, "support", support)
-        object.__setattr__(self, "coefficients", coefficients)
+        for name, array in (("support", support), ("coefficients", coefficients)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
         checks.fields(self, scale=checks.positive)
 
     def __call__(self, points: ArrayLike) -> Array:
@@ -81,43 +71,31 @@ class RKHSFunction:
 
     def scaled_to_unit_max(self, points: ArrayLike) -> RKHSFunction:
         """Return f / max |f|, the maximum over `points` (n, d)."""
-        factor = _inverse("max |f|", self.max_abs(points))
-        return RKHSFunction(self.kernel, self.support, self.coefficients, self.scale * factor)
+        return self._divided("max |f|", self.max_abs(points))
 
     def scaled_to_unit_range(self, points: ArrayLike) -> ShiftedFunction:
         """Return (f - min f) / (max f - min f), which is in [0, 1] over `points` (n, d)."""
         values = self(points)
-        factor = _inverse("max f - min f", float(np.ptp(values)))
-        scaled = RKHSFunction(self.kernel, self.support, self.coefficients, self.scale * factor)
-        return ShiftedFunction(scaled, -factor * float(values.min()))
+        extent = float(np.ptp(values))
+        return ShiftedFunction(
+            self._divided("max f - min f", extent), -(1.0 / extent) * float(values.min())
+        )
 
-
-def _inverse(name: str, size: float) -> float:
-    if size <= 0.0:
-        raise ValueError(f"`{name} > 0` must hold over `points`, but got {size:g}.")
-    return 1.0 / size
+    def _divided(self, name: str, size: float) -> RKHSFunction:
+        if size <= 0.0:
+            raise ValueError(f"`{name} > 0` must hold over `points`, but got {size:g}.")
+        return replace(self, scale=self.scale * (1.0 / size))
 
 
 @dataclass(frozen=True)
 class ShiftedFunction:
-    """An RKHS function plus a constant, without a `norm`.
+    """An RKHS function plus a constant.
 
-    A constant is no element of the squared-exponential kernel's RKHS, so there the sum has no
-    norm at all; for kernels whose RKHS holds constants the norm is not that of the base.
-
-    Examples
-    --------
-    >>> from tailproof.kernels import SquaredExponential
-    >>> f = ShiftedFunction(RKHSFunction(SquaredExponential(0.2), [[0.5]], [2.0]), shift=1.0)
-    >>> f([[0.5]])
-    array([3.])
+    It has no `norm`: a constant is no element of the squared-exponential kernel's RKHS.
     """
 
     base: RKHSFunction
     shift: float
-
-    def __post_init__(self) -> None:
-        checks.fields(self, shift=checks.number)
 
     def __call__(self, points: ArrayLike) -> Array:
         """Return f at `points` (n, d), shape (n,)."""
@@ -141,15 +119,12 @@ def sample_rkhs_function(
 
     Parameters
     ----------
-    kernel
-        Any kernel with `matrix(X, Y)`.
     arms
         The arms, (n, d).
     rng
         Source of the support and the coefficients, in this order.
     support
-        "arms": support points uniform among the arms, with replacement. "cube": uniform
-        on [0, 1]^d.
+        "arms": points uniform among the arms, with replacement. "cube": uniform on [0, 1]^d.
     terms
         Number of support points.
     coefficients
@@ -169,20 +144,12 @@ def sample_rkhs_function(
         raise ValueError("`arms` must hold at least one arm, but got none.")
     checks.choice("support", support, ("arms", "cube"))
     rng, terms = generator(rng), checks.integer("terms", terms, low=1)
-    low, high = _coefficient_range(coefficients)
+    ends = checks.finite_array("coefficients", coefficients, ndim=1)
+    if ends.size != 2 or ends[0] >= ends[1]:
+        raise ValueError(
+            "`coefficients` must be a pair (low, high) with low < high, but got "
+            f"coefficients={coefficients!r}."
+        )
     on_arms = support == "arms"
     points = x[rng.integers(len(x), size=terms)] if on_arms else rng.random((terms, x.shape[1]))
-    return RKHSFunction(kernel, points, rng.uniform(low, high, terms))
-
-
-def _coefficient_range(coefficients: Any) -> tuple[float, float]:
-    try:
-        low, high = coefficients
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"`coefficients` must be a pair (low, high), but got coefficients={coefficients!r}."
-        ) from error
-    low, high = checks.number("low", low), checks.number("high", high)
-    if low >= high:
-        raise ValueError(f"`low < high` must hold, but got coefficients={coefficients!r}.")
-    return low, high
+    return RKHSFunction(kernel, points, rng.uniform(ends[0], ends[1], terms))

@@ -64,6 +64,7 @@ def log_spectral_density(kernel: StationaryKernel, dim: int, frequency: Array) -
 
 
 def _log_matern_constant(kernel: Matern, dim: int) -> float:
+    """Return ln a of `log_spectral_density`."""
     nu, length = kernel.nu, _scalar_lengthscale(kernel)
     return (
         dim * math.log(2.0)
@@ -75,9 +76,8 @@ def _log_matern_constant(kernel: Matern, dim: int) -> float:
 
 
 def _scalar_lengthscale(kernel: StationaryKernel) -> float:
-    if not isinstance(kernel, (SquaredExponential, Matern)) or isinstance(
-        kernel.lengthscale, tuple
-    ):
+    stationary = isinstance(kernel, (SquaredExponential, Matern))
+    if not stationary or isinstance(kernel.lengthscale, tuple):
         raise ValueError(
             "`kernel` must be SquaredExponential or Matern with one lengthscale, "
             f"but got kernel={kernel!r}."
@@ -85,8 +85,8 @@ def _scalar_lengthscale(kernel: StationaryKernel) -> float:
     return kernel.lengthscale
 
 
-def _zeta(dim: int, separate: bool) -> float:
-    return (SEPARATION if separate else 1.0) * bump.half_height_radius(dim)
+def _zeta(dim: int) -> float:
+    return SEPARATION * bump.half_height_radius(dim)
 
 
 def _width(kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, zeta: float) -> float:
@@ -120,20 +120,13 @@ class HardInstance:
     ----------
     kernel
         `SquaredExponential(l)` or `Matern(nu, l)`, one lengthscale.
-    dim
-        Dimension d of the domain.
-    norm_bound
-        B, positive.
-    alpha
-        Moment order minus one, in (0, 1].
-    v
-        Bound on E|y|^(1+alpha), positive.
+    dim, norm_bound
+        d and B.
+    alpha, v
+        E|y|^(1+alpha) <= v, 0 < alpha <= 1.
     gap
         Delta, positive and at most v^(1/(1+alpha)) / 2, and small enough against B for at least
         two functions of norm at most B. `for_horizon` chooses it as the paper does.
-    separate
-        True: zeta is just over twice its smallest value, so that the functions' gap-optimal
-        sets are disjoint. False: the smallest zeta, and more functions, whose sets overlap.
 
     Examples
     --------
@@ -152,7 +145,6 @@ class HardInstance:
     alpha: float
     v: float
     gap: float
-    separate: bool = True
 
     def __post_init__(self) -> None:
         _scalar_lengthscale(self.kernel)
@@ -184,22 +176,14 @@ class HardInstance:
         *,
         horizon: int,
         constant: float = 1.0,
-        separate: bool = True,
     ) -> HardInstance:
-        """Choose Delta for `horizon` rounds as the proof does.
+        """Choose Delta for T = `horizon` rounds as the proof does.
 
         The largest gap that the constructor accepts with
         gap <= (1/2) min(1/2, M / (4 C^2 T))^(alpha/(1+alpha)) v^(1/(1+alpha)),
         M being the number of functions at that gap: the condition under which the proof gives
-        E[R_T] >= T gap, if C / M <= 1/2 besides.
-
-        Parameters
-        ----------
-        horizon
-            T, the number of rounds.
-        constant
-            The proof's C. The paper leaves its value open; 1 is a convention, not a
-            derived figure.
+        E[R_T] >= T gap, if C / M <= 1/2 besides. The paper leaves C, the `constant`, open; 1 is a
+        convention, not a derived figure.
 
         Examples
         --------
@@ -214,7 +198,7 @@ class HardInstance:
         norm_bound = checks.positive("norm_bound", norm_bound)
         alpha = checks.in_unit_interval("alpha", alpha, closed_above=True)
         v, constant = checks.positive("v", v), checks.positive("constant", constant)
-        zeta = _zeta(dim, separate)
+        zeta = _zeta(dim)
 
         def allowed(gap: float) -> bool:
             width = _width(kernel, dim, norm_bound, gap, zeta)
@@ -225,12 +209,12 @@ class HardInstance:
             return gap <= 0.5 * share ** (alpha / (1.0 + alpha)) * v ** (1.0 / (1.0 + alpha))
 
         gap = _largest_allowed(allowed, v ** (1.0 / (1.0 + alpha)) / 2.0)
-        return cls(kernel, dim, norm_bound, alpha, v, gap, separate)
+        return cls(kernel, dim, norm_bound, alpha, v, gap)
 
     @cached_property
     def zeta(self) -> float:
-        """The appendix's absolute constant, at its smallest value or just over twice that."""
-        return _zeta(self.dim, self.separate)
+        """The appendix's absolute constant, just over twice its smallest value."""
+        return _zeta(self.dim)
 
     @cached_property
     def width(self) -> float:
@@ -278,7 +262,8 @@ class HardInstance:
             raise ValueError(
                 f"`0 <= points <= 1` must hold, but got values from {x.min():g} to {x.max():g}."
             )
-        return self.g(x - self._center(j))
+        cell = np.unravel_index(checks.index("j", j, self.count), (self.side,) * self.dim)
+        return self.g(x - (np.array(cell, dtype=np.float64) + 0.5) / self.side)
 
     def sample(self, j: int, points: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff of f_j at each of `points` (n, d), shape (n,)."""
@@ -291,10 +276,6 @@ class HardInstance:
                 f"`points` must have {self.dim} column(s), but got an array of shape {x.shape}."
             )
         return x
-
-    def _center(self, j: int) -> Array:
-        cell = np.unravel_index(checks.index("j", j, self.count), (self.side,) * self.dim)
-        return (np.array(cell, dtype=np.float64) + 0.5) / self.side
 
 
 def _largest_allowed(allowed: Callable[[float], bool], upper: float) -> float:
@@ -311,8 +292,6 @@ def _largest_allowed(allowed: Callable[[float], bool], upper: float) -> float:
     log_lower, log_upper = math.log(lower), math.log(2.0 * lower)
     for _ in range(80):
         middle = (log_lower + log_upper) / 2.0
-        if allowed(math.exp(middle)):
-            log_lower = middle
-        else:
-            log_upper = middle
+        fits = allowed(math.exp(middle))
+        log_lower, log_upper = (middle, log_upper) if fits else (log_lower, middle)
     return math.exp(log_lower)

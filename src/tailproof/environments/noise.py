@@ -7,13 +7,14 @@ Each law is a frozen description with two methods. `f_values` is (n,)::
 
 The moment is the raw one of section 2, which grows with |f|. Unless a class says otherwise the
 bound is exact at alpha = 1 and at f = 0, and an inequality in between
-(`_laws.shifted_moment_bound`). Where the moment is infinite a ValueError is raised.
+(`_laws.shifted_moment_bound`). Where the moment is infinite a ValueError is raised. Every `scale`
+is positive, in the units of the payoff; G is the gamma function.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from scipy.special import gamma, gammaln, hyp1f1, hyp2f1
 from tailproof._util import checks
 from tailproof.environments._laws import (
     Array,
+    CheckedLaw,
     PayoffLaw,
     above_one,
     generator,
@@ -38,7 +40,7 @@ from tailproof.environments._laws import (
 )
 
 
-class _AdditiveNoise(ABC):
+class _AdditiveNoise(CheckedLaw):
     """Noise whose law does not depend on f, given by its draws and its absolute moments."""
 
     _symmetric: bool = False
@@ -51,30 +53,19 @@ class _AdditiveNoise(ABC):
     def _moment(self, p: float) -> float:
         """Return E|eta|^p, 1 < p <= 2, or raise a ValueError if it is infinite."""
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        return f + self._draw(f.size, generator(rng))
+    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        return f + self._draw(f.size, rng)
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Bound E|y|^(1+alpha); exact at alpha = 1 and at f = 0."""
-        p = moment_order(alpha)
-        return shifted_moment_bound(p, shifts(f), self._moment(p), symmetric=self._symmetric)
+    def _moments(self, p: float, f: Array) -> Array:
+        return shifted_moment_bound(p, f, self._moment(p), symmetric=self._symmetric)
 
 
 @dataclass(frozen=True)
 class StudentT(_AdditiveNoise):
     """Student's t noise, `scale` times a t with `df` degrees of freedom (the paper: df = 3).
 
-    E|eta|^p = scale^p df^(p/2) G((p+1)/2) G((df-p)/2) / (sqrt(pi) G(df/2)), G the gamma
-    function, finite for p < df; at df = 3, scale = 1, alpha = 1 the bound is 3 + f^2.
-
-    Parameters
-    ----------
-    df
-        Degrees of freedom, above 1 (else there is no mean).
-    scale
-        Positive, in the units of the payoff.
+    E|eta|^p = scale^p df^(p/2) G((p+1)/2) G((df-p)/2) / (sqrt(pi) G(df/2)), finite for p < df,
+    and df > 1; at df = 3, scale = 1, alpha = 1 the bound is 3 + f^2.
 
     Examples
     --------
@@ -102,7 +93,7 @@ class StudentT(_AdditiveNoise):
 
 @dataclass(frozen=True)
 class Gaussian(_AdditiveNoise):
-    """Normal noise with standard deviation `scale`, light-tailed.
+    """Normal noise with standard deviation `scale`; the bound is exact for every f.
 
     Examples
     --------
@@ -122,12 +113,10 @@ class Gaussian(_AdditiveNoise):
         moment = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
         return float(moment)
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Return E|y|^(1+alpha), exact for every f (a confluent hypergeometric function)."""
-        p = moment_order(alpha)
-        ratio = shifts(f) / self.scale
+    def _moments(self, p: float, f: Array) -> Array:
+        ratio = f / self.scale
         exact = self._moment(p) * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio)
-        return np.asarray(exact)
+        return np.asarray(exact, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -203,7 +192,7 @@ class AlphaStable(_AdditiveNoise):
     parameterization the location is the mean. alpha = 2 is N(0, 2 scale^2); below 2 the moment of
     order p is finite only for p < alpha, and with h = beta tan(pi alpha / 2)
     E|eta|^p = scale^p G(1 - p/alpha) / (G(1-p) cos(pi p / 2))
-    (1 + h^2)^(p / (2 alpha)) cos((p / alpha) arctan h), G the gamma function.
+    (1 + h^2)^(p / (2 alpha)) cos((p / alpha) arctan h).
 
     Examples
     --------
@@ -248,15 +237,10 @@ class AlphaStable(_AdditiveNoise):
         tilt = (1.0 + h * h) ** (p / (2.0 * a)) * math.cos(p / a * math.atan(h))
         return self.scale**p * float(head) * tilt
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Bound E|y|^(1+alpha); exact at f = 0 (everywhere for the Gaussian case).
-
-        `alpha` is the moment order minus one and must satisfy 1 + alpha < self.alpha, unless
-        the law is Gaussian (self.alpha = 2).
-        """
+    def _moments(self, p: float, f: Array) -> Array:
         if self.alpha == 2.0:
-            return Gaussian(self.scale * math.sqrt(2.0)).moment_bound(alpha, f)
-        return super().moment_bound(alpha, f)
+            return Gaussian(self.scale * math.sqrt(2.0))._moments(p, f)
+        return super()._moments(p, f)
 
 
 @dataclass(frozen=True)
@@ -354,14 +338,8 @@ class Contamination:
 class Spike:
     """Noise of +size or -size, equally likely, at one arm and none elsewhere (Figure f: size 10).
 
-    The law depends on the arm and not on the mean alone, so `sample` needs the arms.
-
-    Parameters
-    ----------
-    arm
-        The number of the noisy arm, from 0.
-    size
-        Positive, in the units of the payoff.
+    The law depends on the arm and not on the mean alone, so `sample` needs the arms. `arm` is the
+    number of the noisy one, from 0.
 
     Examples
     --------

@@ -1,7 +1,6 @@
-"""Payoff laws that depend on f as a whole, not as f plus noise.
+"""Payoff laws that depend on f as a whole, not as f plus noise; every moment is exact.
 
-Same two methods as the noise laws (`tailproof.environments.noise`): `sample(f_values, rng)` and
-`moment_bound(alpha, f)`; here every moment is exact.
+Same two methods as the noise laws (`tailproof.environments.noise`).
 """
 
 from __future__ import annotations
@@ -13,27 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailproof._util import checks
-from tailproof.environments._laws import (
-    Array,
-    above_one,
-    generator,
-    mean_values,
-    moment_order,
-    require_moment,
-    shifts,
-)
+from tailproof.environments._laws import Array, CheckedLaw, above_one, require_moment, shifts
 
 # Means computed by quadrature may pass 2 gap by a few units of rounding.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class ParetoPayoff:
-    """Pareto payoffs with mean f > 0: scale f (shape - 1) / shape, which is f / 2 at shape 2.
+class ParetoPayoff(CheckedLaw):
+    """Pareto payoffs with mean f > 0 (section 6, Figure b, shape 2).
 
-    P(y > x) = (s / x)^shape for x >= s = f (shape - 1) / shape (section 6, Figure b, shape 2).
-    E y^p = shape s^p / (shape - p) for p < shape; at shape 2 this is
-    f^(1+alpha) / (2^alpha (1 - alpha)).
+    P(y > x) = (s / x)^shape for x >= s = f (shape - 1) / shape, which is f / 2 at shape 2.
+    E y^p = shape s^p / (shape - p) for p < shape; at shape 2, f^(1+alpha) / (2^alpha (1 - alpha)).
 
     Examples
     --------
@@ -52,21 +42,16 @@ class ParetoPayoff:
             raise ValueError(f"`f > 0` must hold for Pareto payoffs, but got f={float(f.min())!r}.")
         return f * ((self.shape - 1.0) / self.shape)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,), all positive; returns (n,)."""
-        scale = self._scale(mean_values(f_values))
-        return scale * (1.0 + generator(rng).pareto(self.shape, scale.size))
+    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        return self._scale(f) * (1.0 + rng.pareto(self.shape, f.size))
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Return E|y|^(1+alpha), exact. Needs 1 + alpha < shape and f > 0."""
-        p = moment_order(alpha)
+    def _moments(self, p: float, f: Array) -> Array:
         require_moment(p, "shape", self.shape)
-        exact: Array = np.asarray(self.shape * self._scale(shifts(f)) ** p / (self.shape - p))
-        return exact
+        return self.shape * self._scale(f) ** p / (self.shape - p)
 
 
 @dataclass(frozen=True)
-class MultiplicativeLogNormal:
+class MultiplicativeLogNormal(CheckedLaw):
     """Payoffs y = f exp(sigma Z - sigma^2 / 2), Z standard normal: mean f, of any sign.
 
     E|y|^p = |f|^p exp(sigma^2 p (p - 1) / 2).
@@ -82,37 +67,24 @@ class MultiplicativeLogNormal:
     def __post_init__(self) -> None:
         checks.fields(self, sigma=checks.positive)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        draws = self.sigma * generator(rng).standard_normal(f.size) - self.sigma**2 / 2.0
-        payoffs: Array = f * np.exp(draws)
+    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        payoffs: Array = f * np.exp(self.sigma * rng.standard_normal(f.size) - self.sigma**2 / 2.0)
         return payoffs
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Return E|y|^(1+alpha), exact."""
-        p = moment_order(alpha)
-        growth = math.exp(self.sigma**2 * p * (p - 1.0) / 2.0)
-        exact: Array = np.asarray(growth * np.abs(shifts(f)) ** p)
-        return exact
+    def _moments(self, p: float, f: Array) -> Array:
+        moments: Array = math.exp(self.sigma**2 * p * (p - 1.0) / 2.0) * np.abs(f) ** p
+        return moments
 
 
 @dataclass(frozen=True)
-class TwoPoint:
+class TwoPoint(CheckedLaw):
     """The lower bound's payoffs (Appendix C): a rare jump of fixed size, else nothing.
 
     y = sign(f) (v / (2 gap))^(1/alpha) with probability (2 gap / v)^(1/alpha) |f|, else 0, for
     means |f| <= 2 gap. Then E[y] = f and E|y|^(1+alpha) = v |f| / (2 gap) <= v.
 
-    Parameters
-    ----------
-    alpha
-        Moment order minus one, in (0, 1].
-    v
-        Bound on E|y|^(1+alpha), positive.
-    gap
-        The paper's Delta, positive and at most v^(1/(1+alpha)) / 2, else the probabilities
-        pass one.
+    `gap` is the paper's Delta, at most v^(1/(1+alpha)) / 2, else the probabilities pass one;
+    0 < alpha <= 1.
 
     Examples
     --------
@@ -151,13 +123,9 @@ class TwoPoint:
             )
         return np.minimum(size / self.jump, 1.0)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f = mean_values(f_values)
-        jumps = generator(rng).random(f.size) < self.probability(f)
+    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        jumps = rng.random(f.size) < self.probability(f)
         return np.where(jumps, np.sign(f) * self.jump, 0.0)
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Return E|y|^(1+alpha), exact at every order, the law's own or another."""
-        p = moment_order(alpha)
+    def _moments(self, p: float, f: Array) -> Array:
         return self.probability(f) * self.jump**p
