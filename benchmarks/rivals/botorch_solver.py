@@ -54,7 +54,7 @@ OUTLIER_ITERATIONS = 30
 class BotorchSolver:
     """The loop of BoTorch's tutorials, with fits on a schedule.
 
-    2 (d + 1) Sobol points first; then, in every round, a model of the standardized payoffs and the
+    Sobol points first; then, in every round, a model of the standardized payoffs and the
     acquisition function's maximum. The model's hyperparameters are fitted on a schedule
     (`REFIT_GROWTH`, `REFIT_SURPRISE`). A fit that fails leaves the initial ones, and is counted;
     relevance pursuit uses what its optimizer has reached.
@@ -65,16 +65,18 @@ class BotorchSolver:
         Of the problem, and of the solver's own randomness.
     kind
         "ucb", "lognei", or "rrp": LogNEI with the model of relevance pursuit.
+    n_initial
+        Number of initial points; None for 2 (d + 1).
     """
 
-    def __init__(self, domain: Domain, seed: int, kind: str) -> None:
+    def __init__(self, domain: Domain, seed: int, kind: str, n_initial: int | None = None) -> None:
         self._torch = load("torch")
         for part in ("models", "optim.batched_lbfgs_b", "optim.initializers", "fit", "sampling"):
             load(f"botorch.{part}")  # before the first round, which is timed
         self._torch.set_num_threads(1)
         self._domain, self._kind = domain, kind
         self._seed = seed
-        number = 2 * (domain.dimension + 1)
+        number = n_initial or 2 * (domain.dimension + 1)
         rng = np.random.default_rng(seed)
         # A cover of arms contains all of them: there the initial points are drawn at random.
         initial = (domain.draw if isinstance(domain, Arms) else domain.cover)(number, rng)

@@ -10,11 +10,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.text import Text
 
@@ -32,6 +32,7 @@ from tailproof._util.console import LiveDisplay, duration
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 REPORT, TEXT, RUNS = "report.html", "report.md", "runs.csv"
 SUMMARY, TIMINGS = "summary.json", "timings.json"
+Spec = TypeVar("Spec")
 HEADER = ("objective", "law", "method", "version", "seed", "evaluations")
 HEADER += ("simple_regret", "cumulative_regret", "error")
 
@@ -63,7 +64,12 @@ def compare(plan: Plan, out: Path, workers: int | None = None) -> int:
 
 def check_modules(methods: Sequence[str]) -> None:
     """Raise an ImportError if a method needs something that is not installed."""
-    needed = dict.fromkeys(module for key in methods for module in METHODS[key].needs)
+    check_installed(module for key in methods for module in METHODS[key].needs)
+
+
+def check_installed(modules: Iterable[str]) -> None:
+    """Raise an ImportError that names the modules that are not installed, if any."""
+    needed = dict.fromkeys(modules)
     missing = [module for module in needed if importlib.util.find_spec(module) is None]
     if missing:
         raise ImportError(f"the rivals need {', '.join(missing)}: {INSTALL}")
@@ -81,19 +87,22 @@ def _execute_missing(plan: Plan, out: Path, workers: int) -> None:
     # Seed by seed, so that a comparison that is stopped has whole tables; in each the long first.
     missing.sort(key=lambda spec: (spec.seed, -guess_seconds(spec)))
     progress = _Progress(len(done), missing, workers)
+    if workers > 1:
+        _compile_first(missing)
     with LiveDisplay(lambda: Text(progress.line()), progress.line) as display:
-        for spec, record in _executed(missing, workers):
+        for spec, record in executed(execute, missing, workers):
             records.write(out, spec, record)
             progress.count(spec, record["seconds"])
             display.update()
 
 
-def _executed(specs: Sequence[RunSpec], workers: int) -> Iterator[tuple[RunSpec, dict[str, Any]]]:
+def executed(
+    run: Callable[[Spec], dict[str, Any]], specs: Sequence[Spec], workers: int
+) -> Iterator[tuple[Spec, dict[str, Any]]]:
     """Yield runs with their records as they finish; with one worker, in this process."""
     if workers == 1 or not specs:
-        yield from ((spec, execute(spec)) for spec in specs)
+        yield from ((spec, run(spec)) for spec in specs)
         return
-    _compile_first(specs)
     # Spawned, since libraries with threads do not survive a fork; Ctrl-C is for this process.
     pool = ProcessPoolExecutor(
         workers,
@@ -102,7 +111,7 @@ def _executed(specs: Sequence[RunSpec], workers: int) -> Iterator[tuple[RunSpec,
         (signal.SIGINT, signal.SIG_IGN),
     )
     try:
-        futures = {pool.submit(execute, spec): spec for spec in specs}
+        futures = {pool.submit(run, spec): spec for spec in specs}
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:

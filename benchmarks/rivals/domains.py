@@ -103,11 +103,20 @@ class Box:
 
     def cover(self, number: int, rng: np.random.Generator) -> Array:
         """Return distinct points of a scrambled Sobol sequence, at most (number, d)."""
-        sobol = qmc.Sobol(self.dimension, rng=rng)
-        powers = int(np.ceil(np.log2(max(number, 2))))
-        points = self.from_cube(sobol.random_base2(powers)[:number])
-        _, first = np.unique(points, axis=0, return_index=True)
-        return points[np.sort(first)]
+        return distinct(self.from_cube(sobol_points(self.dimension, number, rng)))
+
+
+def sobol_points(dimension: int, number: int, rng: np.random.Generator) -> Array:
+    """Return the first points of a scrambled Sobol sequence, (number, dimension)."""
+    powers = int(np.ceil(np.log2(max(number, 2))))
+    points: Array = qmc.Sobol(dimension, rng=rng).random_base2(powers)[:number]
+    return points
+
+
+def distinct(points: Array) -> Array:
+    """Return the rows of points (n, d) without repetitions, in their order."""
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]
 
 
 @dataclass(frozen=True, eq=False)

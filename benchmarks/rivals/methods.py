@@ -76,7 +76,7 @@ class Method:
 
 
 def _optimizer(options: tp.Options) -> Start:
-    return lambda problem, seed, _: OptimizerSolver(problem, seed, options)
+    return lambda problem, seed, _: OptimizerSolver(problem.domain, seed, options)
 
 
 def _with_loss(loss: noise.RobustLoss) -> Start:

@@ -17,13 +17,22 @@ POSTERIOR_MEAN = "posterior mean"
 
 
 class OptunaSolver:
-    """A study that is asked and told; recommends the trial with the largest payoff."""
+    """A study that is asked and told; recommends the trial with the largest payoff.
 
-    def __init__(self, domain: Domain, seed: int, sampler: str) -> None:
+    Without `distributions` each coordinate of the domain is a parameter of the study.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        seed: int,
+        sampler: str,
+        distributions: dict[str, Any] | None = None,
+    ) -> None:
         optuna = load("optuna")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._domain, self._gp = domain, sampler == "gp"
-        self.distributions = _distributions(domain)
+        self.distributions = distributions or _distributions(domain)
         seed %= 2**32  # the range of numpy's RandomState, which the samplers use
         if self._gp:
             load("torch").set_num_threads(1)

@@ -125,7 +125,8 @@ def read_all(out: Path, plan: Plan) -> tuple[list[RunResult], list[str]]:
     """
     versions, notices = {}, []
     for method in METHODS:
-        versions[method], others = _choose_version(out, method)
+        paths = (out / RUNS).glob(f"*/{method}/*/*.json")
+        versions[method], others = choose_version(paths, version_of(method))
         if others:
             notices.append(
                 f"{method_title(method)}: runs by version {versions[method]}; those by "
@@ -152,15 +153,17 @@ def read_all(out: Path, plan: Plan) -> tuple[list[RunResult], list[str]]:
     return results, notices
 
 
-def _choose_version(out: Path, method: str) -> tuple[str | None, list[str]]:
-    """Return the version of a method whose runs count, and the others that a folder holds."""
+def choose_version(paths: Iterable[Path], installed: str | None) -> tuple[str | None, list[str]]:
+    """Return the version of a method whose runs count, and the others that its files are of.
+
+    The files of a version are in a folder of its name. The installed version counts if it has any.
+    """
     newest: dict[str, float] = {}
-    for path in (out / RUNS).glob(f"*/{method}/*/*.json"):
+    for path in paths:
         version = path.parent.name
         newest[version] = max(newest.get(version, 0.0), path.stat().st_mtime)
     if not newest:
         return None, []
-    installed = version_of(method)
     chosen = installed if installed in newest else max(newest, key=lambda v: newest[v])
     return chosen, sorted(set(newest) - {chosen})
 

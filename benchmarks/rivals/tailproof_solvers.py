@@ -17,23 +17,25 @@ THEORY_POINTS = 400  # Sobol points that represent a box, since the policies nee
 class OptimizerSolver:
     """`tp.Optimizer`, which recommends the best posterior mean."""
 
-    def __init__(self, problem: Problem, seed: int, options: tp.Options) -> None:
-        self._optimizer = tp.Optimizer(problem.domain.space, seed=seed, options=options)
+    def __init__(
+        self, domain: Domain, seed: int, options: tp.Options, *, minimize: bool = False
+    ) -> None:
+        self.optimizer = tp.Optimizer(domain.space, seed=seed, minimize=minimize, options=options)
         self._trial: tp.Trial | None = None
 
     def ask(self) -> Params:
         """Return the parameters of the next trial."""
-        self._trial = self._optimizer.ask()
+        self._trial = self.optimizer.ask()
         return dict(self._trial.params)
 
     def tell(self, params: Params, value: float) -> None:
         """Tell the trial's payoff."""
         assert self._trial is not None
-        self._optimizer.tell(self._trial, value)
+        self.optimizer.tell(self._trial, value)
 
     def recommend(self) -> Params:
         """Return the optimizer's own recommendation."""
-        return dict(self._optimizer.recommend().params)
+        return dict(self.optimizer.recommend().params)
 
 
 class PolicySolver:

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import platform
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import tailproof
@@ -16,13 +17,17 @@ _LIBRARIES = ("numpy", "scipy", "numba")
 
 @functools.cache
 def version_of(method: str) -> str | None:
-    """Return the version of a method as it is installed; None if its package is not.
+    """Return the version of a method as it is installed; None if its package is not."""
+    return package_version(METHODS[method].package)
 
-    For rivals it is the release of their package, for methods of this library
-    `tailproof.__version__` and, in a git checkout, the last commit that changed the package, such
-    as "0.2.0+g25941279639a". Uncommitted changes of the package add ".dirty".
+
+def package_version(package: str) -> str | None:
+    """Return the version of a package as it is installed; None if it is not.
+
+    For rivals it is the release, for this library `tailproof.__version__` and, in a git checkout,
+    the last commit that changed the package, such as "0.2.0+g25941279639a". Uncommitted changes of
+    the package add ".dirty".
     """
-    package = METHODS[method].package
     if package == "tailproof":
         return tailproof.__version__ + commit_suffix(Path(tailproof.__file__).parent)
     try:
@@ -51,7 +56,11 @@ def _git(folder: Path, *arguments: str) -> str:
 @functools.cache
 def environment(method: str) -> dict[str, str]:
     """Return the releases of Python and of all libraries that a run of a method uses."""
-    needs = METHODS[method].needs
+    return libraries_used(METHODS[method].needs)
+
+
+def libraries_used(needs: Sequence[str]) -> dict[str, str]:
+    """Return the releases of Python and of all libraries of a run that needs some modules."""
     libraries = (*_LIBRARIES, *needs, *(("torch", "gpytorch") if "botorch" in needs else ()))
     return {"tailproof": tailproof.__version__, "python": platform.python_version()} | {
         name: importlib.metadata.version(name) for name in libraries
