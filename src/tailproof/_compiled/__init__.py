@@ -14,13 +14,7 @@ from typing import Any
 
 
 def announce_compilation(*loops: Any) -> None:
-    """Write one line to stderr if one of the loops must be compiled first, which takes seconds.
-
-    Parameters
-    ----------
-    loops
-        Compiled functions that are about to be used.
-    """
+    """Write one line to stderr if one of the loops must be compiled first, which takes seconds."""
     if not all(_is_cached(loop) for loop in loops):
         _announce()
 

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 TEMPORARY_PREFIX = ".unfinished-"
+_PLAIN_NAME = re.compile(r"(?!\.)[\w.-]{1,100}", re.ASCII)
+
+
+def file_name(text: str) -> str:
+    """Return the name of a file or folder for any text: one component, different for each text.
+
+    ASCII letters, digits, "_", "-" and "." stay. Other characters, and a dot in front, become
+    "_"; a digest of the text is then added. So is one to a text of more than 100 characters.
+
+    Examples
+    --------
+    >>> file_name("bench-2.1"), file_name("../up")
+    ('bench-2.1', '_._up-8c722b8ae2')
+    """
+    if _PLAIN_NAME.fullmatch(text):
+        return text
+    plain = re.sub(r"^\.|[^\w.-]", "_", text[:80], flags=re.ASCII)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{plain}-{digest[:10]}"
 
 
 @contextlib.contextmanager
 def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path` and rename it to `path` when the block ends.
 
-    Parameters
-    ----------
-    path
-        The file to write, in a folder that exists.
-    mode
-        "wb" for bytes or "w" for UTF-8 text without newline translation.
-
-    If the block raises, the temporary file is removed and `path` stays as it was. The file is
-    created by `open`, so its permissions follow the umask.
+    `mode` is "wb" for bytes or "w" for UTF-8 text without newline translation. If the block
+    raises, the temporary file is removed and `path` stays as it was.
     """
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name[:100]}-{secrets.token_hex(8)}")
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "")

@@ -68,7 +68,7 @@ class CsvTable:
         self, stream: TextIO, path: Path, expects: str, *, header_optional: bool = False
     ) -> None:
         self.path, self._stream, self._expects = path, stream, expects
-        rows = self._table_rows()
+        rows = dropwhile(lambda row: not row, csv.reader(stream))
         names = next(rows, [])
         if not names:
             self.fail("an empty file")
@@ -79,9 +79,6 @@ class CsvTable:
             self.first, self._rows = names, chain([names], self._rows)
             names = [f"column {i + 1}" for i in range(len(names))]
         self.header = tuple(name.strip() for name in names)
-
-    def _table_rows(self) -> Iterator[list[str]]:
-        return dropwhile(lambda row: not row, csv.reader(self._stream))
 
     def fail(self, finding: str) -> NoReturn:
         """Raise a DataFileError that says which file, what was expected and what was found."""
@@ -108,16 +105,10 @@ class CsvTable:
         allow_missing: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> Columns:
-        """Read columns to the end of the file; once only.
+        """Read the columns `numbers` as finite floats and `text` as text; once only.
 
-        Parameters
-        ----------
-        numbers, text
-            Names of the columns to read as finite floats and as text.
-        allow_missing
-            Whether empty cells, NA and NaN are read as NaN instead of being refused.
-        progress
-            Called with the number of rows read so far after every 100,000 rows.
+        With `allow_missing`, empty cells, NA and NaN are read as NaN instead of being refused.
+        `progress` is called with the number of rows read so far after every 100,000 rows.
         """
         places = {name: self._place(name) for name in (*numbers, *text)}
         if not numbers:
@@ -194,15 +185,8 @@ def is_number(text: str) -> bool:
 def open_csv(path: Path, expects: str, *, header_optional: bool = False) -> Iterator[CsvTable]:
     r"""Open a CSV file (UTF-8, possibly gzip-compressed under a name that ends in .gz).
 
-    Parameters
-    ----------
-    path
-        The file.
-    expects
-        What the file should hold: a DataFileError says "PATH: expected `expects`, but found ...".
-    header_optional
-        Whether a first line of numbers only is a row instead of the header; the columns are then
-        named column 1, column 2, ...
+    Errors say "PATH: expected `expects`, but found ...". With `header_optional`, a first line of
+    numbers only is a row instead of the header; the columns are then named column 1, column 2, ...
 
     Examples
     --------

@@ -171,17 +171,10 @@ class ArmOptimizer:
     # -- telling
 
     def tell(self, x: Any, y: ArrayLike) -> None:
-        """Tell one or many payoffs.
+        """Tell payoffs `y`, one or k, of an arm `x` (coordinates (d,) or a label) or of k arms.
 
-        Parameters
-        ----------
-        x
-            One arm (coordinates of shape (d,) or a label), asked or not; or k arms.
-        y
-            Payoffs: a number, or k of them; with one arm and k payoffs all are the arm's.
-
-        Many payoffs at once are the same as one after the other. If any of them is refused, none
-        is told.
+        The arms need not have been asked. Many payoffs at once are the same as one after the other;
+        if any of them is refused, none is told.
         """
         single = self.space.is_single(x)
         arms = np.array([self.space.index(x)]) if single else self.space.indices(x)
@@ -263,10 +256,7 @@ class ArmOptimizer:
     def predict(self, points: ArrayLike | None = None) -> Prediction:
         """Predict mean payoffs with a confidence band.
 
-        Parameters
-        ----------
-        points
-            (k, d) coordinates, arms or not, or labels; all arms if None.
+        `points` are (k, d) coordinates, arms or not, or labels; None stands for all arms.
         """
         beta = self.beta
         if points is None:
@@ -277,13 +267,10 @@ class ArmOptimizer:
         return Prediction(mean, std, mean - beta * std, mean + beta * std, beta)
 
     def recommend(self, among: str = "played") -> Recommendation:
-        """Return the arm with the best robust mean, that mean, and its interval.
+        """Return the arm with the best robust mean `among` the "played" arms, or among "all".
 
-        Parameters
-        ----------
-        among
-            "played" arms, or "all". The prior mean is zero: where all payoffs are negative, the
-            best of all arms is one that was never played.
+        The prior mean is zero: where all payoffs are negative, the best of all arms is one that
+        was never played.
         """
         checks.choice("among", among, ("all", "played"))
         if len(self) == 0:

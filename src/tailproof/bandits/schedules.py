@@ -40,21 +40,14 @@ def _probability(name: str, value: Any) -> float:
 class MomentBound:
     """The assumption E|y|^(1+alpha) <= v on RAW payoffs (section 2): it is not shift-invariant.
 
-    Parameters
-    ----------
-    alpha
-        In (0, 1]; 1 means finite variance.
-    v
-        Positive, in units of payoff^(1+alpha).
-
     Examples
     --------
     >>> MomentBound(alpha=1.0, v=4.0).scale
     2.0
     """
 
-    alpha: float
-    v: float
+    alpha: float  # in (0, 1]; 1 means finite variance
+    v: float  # positive, in units of payoff^(1+alpha)
 
     def __post_init__(self) -> None:
         checks.fields(self, alpha=_probability, v=checks.positive)
@@ -328,11 +321,7 @@ def check_schedule(value: Any, names: tuple[str, ...]) -> str | Schedule:
     """Return one of the schedules' names, or a schedule."""
     if isinstance(value, str) and names:
         return checks.choice("schedule", value, names)
-    example = (
-        f"one of {list(names)}, or CustomSchedule(...)"
-        if names
-        else "SubGaussian(...) or CustomSchedule(...)"
-    )
-    checks.instance("schedule", value, Schedule, example)
+    other = f"one of {list(names)}," if names else "SubGaussian(...)"
+    checks.instance("schedule", value, Schedule, f"{other} or CustomSchedule(...)")
     schedule: Schedule = value
     return schedule

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from tailproof.bandits.assembly import Seed
 from tailproof.bandits.features import Exact, FeatureMap, Nystrom, QuadratureFourier
 from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, tgp_ucb
@@ -44,6 +43,9 @@ class FigurePolicy:
 
 
 _THEORY = "the schedule of the theorems instead of the authors'"
+_FOLDED = "half the Fourier features for the same kernel"
+_EXACT = "the eigenbasis of the arms' kernel matrix instead of the dictionary"
+_REDRAWN = "the sign of the noise drawn anew in every round instead of once"
 POLICIES = {
     policy.key: policy
     for policy in (
@@ -53,31 +55,12 @@ POLICIES = {
         FigurePolicy("tgp-theory", "TGP-UCB, theory", "tgp", "theory", "tgp", _THEORY),
         FigurePolicy("qff-theory", "QFF, theory", "qff", "theory", "qff", _THEORY),
         FigurePolicy("nystrom-theory", "Nyström, theory", "nystrom", "theory", "nystrom", _THEORY),
-        FigurePolicy(
-            "qff-folded",
-            "QFF, folded",
-            "qff",
-            base="qff",
-            change="half the Fourier features for the same kernel",
-            folded=True,
-        ),
-        FigurePolicy(
-            "exact",
-            "exact features",
-            "exact",
-            base="nystrom",
-            change="the eigenbasis of the arms' kernel matrix instead of the dictionary",
-        ),
+        FigurePolicy("qff-folded", "QFF, folded", "qff", "authors", "qff", _FOLDED, folded=True),
+        FigurePolicy("exact", "exact features", "exact", "authors", "nystrom", _EXACT),
         FigurePolicy("gp", "GP-UCB", "gp", "ln t"),
         FigurePolicy("gp-truncated", "GP-UCB, truncated at t^(1/4)", "gp-truncated", "ln t"),
         FigurePolicy(
-            "gp-redrawn",
-            "GP-UCB, signs redrawn",
-            "gp",
-            "ln t",
-            base="gp",
-            change="the sign of the noise drawn anew in every round instead of once",
-            redrawn=True,
+            "gp-redrawn", "GP-UCB, signs redrawn", "gp", "ln t", "gp", _REDRAWN, redrawn=True
         ),
     )
 }
@@ -100,12 +83,7 @@ def features(policy: FigurePolicy, nodes: int | None) -> FeatureMap | Nystrom | 
 
 
 def build(
-    policy: FigurePolicy,
-    problem: Problem,
-    *,
-    nodes: int | None,
-    horizon: int,
-    seed: np.random.SeedSequence,
+    policy: FigurePolicy, problem: Problem, nodes: int | None, horizon: int, seed: Seed
 ) -> ArmOptimizer:
     """Return the optimizer that plays `problem` by `policy`."""
     space, kernel = problem.space, problem.kernel

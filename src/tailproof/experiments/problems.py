@@ -75,20 +75,12 @@ class Synthetic:
     def problem(self, generators: Generators) -> Problem:
         """Return the problem of the repetition that these generators belong to."""
         rng = generators("function")
-        drawn = sample_rkhs_function(
-            self.kernel, ARMS, rng, **_SAMPLING, coefficients=self.coefficients
-        )
-        f = drawn.scaled_to_unit_max(ARMS)(ARMS)
+        options = {**_SAMPLING, "coefficients": self.coefficients}
+        f = sample_rkhs_function(self.kernel, ARMS, rng, **options).scaled_to_unit_max(ARMS)(ARMS)
         space, kernel = Finite(ARMS), self.kernel
-        return Problem(
-            space,
-            kernel,
-            SyntheticArms(f, self.law),
-            f.max() - f,
-            self.moment,
-            self.norm_bound,
-            (space, kernel) if isinstance(kernel, SquaredExponential) else None,
-        )
+        environment, gap = SyntheticArms(f, self.law), f.max() - f
+        fourier = (space, kernel) if isinstance(kernel, SquaredExponential) else None
+        return Problem(space, kernel, environment, gap, self.moment, self.norm_bound, fourier)
 
     def describe(self) -> dict[str, Any]:
         """Return every constant, for the manifest."""
@@ -126,15 +118,9 @@ class Recorded:
         fourier = None
         if self.lengthscale is not None and arms.coordinates is not None:
             fourier = (Finite(arms.coordinates), SquaredExponential(self.lengthscale))
-        return Problem(
-            Finite(list(arms.labels)),
-            Precomputed(arms.gram),
-            arms,
-            f.max() - f,
-            MomentBound(self.alpha, arms.mean_square),
-            arms.max_abs_mean,
-            fourier,
-        )
+        space, kernel = Finite(list(arms.labels)), Precomputed(arms.gram)
+        moment = MomentBound(self.alpha, arms.mean_square)
+        return Problem(space, kernel, arms, f.max() - f, moment, arms.max_abs_mean, fourier)
 
     def describe(self) -> dict[str, Any]:
         """Return every constant, for the manifest."""
@@ -197,11 +183,9 @@ class Spiked:
         rng = generators("spike")
         arm = int(rng.integers(len(ARMS)))
         sign = 1.0 if rng.random() < 0.5 else -1.0
-        environment: ArmEnvironment = (
-            SyntheticArms(f, Spike(arm, self.size))
-            if self.redrawn
-            else FixedSpike(f, arm, sign * self.size)
-        )
+        environment: ArmEnvironment = FixedSpike(f, arm, sign * self.size)
+        if self.redrawn:
+            environment = SyntheticArms(f, Spike(arm, self.size))
         return Problem(Finite(ARMS), self.kernel, environment, f.max() - f)
 
     def describe(self) -> dict[str, Any]:

@@ -68,9 +68,7 @@ def run_repetition(task: Task) -> dict[str, Any]:
         source = dataclasses.replace(source, redrawn=policy.redrawn)
     with single_thread():
         problem = source.problem(task.generator)
-        optimizer = build(
-            policy, problem, nodes=panel.nodes, horizon=rounds, seed=task.sequence("policy")
-        )
+        optimizer = build(policy, problem, panel.nodes, rounds, task.sequence("policy"))
         first = None
         if policy.schedule == "ln t":
             first = int(task.generator("first arm").integers(len(problem.space)))

@@ -80,6 +80,10 @@ def report_values(
     }
 
 
+def _shown(value: float | None, form: str) -> str:
+    return NONE if value is None else format(value, form)
+
+
 def _paper_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the last round of every policy of the paper, and every round with a paper's value."""
     for letter, panel in panels.items():
@@ -88,15 +92,10 @@ def _paper_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
                 continue
             *earlier, last = policy["curve"]
             for point in (*(p for p in earlier if p["paper"] is not None), last):
-                yield (
-                    letter,
-                    policy["title"],
-                    f"{point['round']:,}",
-                    f"{point['mean']:.4f}",
-                    NONE if point["sd"] is None else f"{point['sd']:.4f}",
-                    NONE if point["paper"] is None else f"{point['paper']:g}",
-                    NONE if point["difference"] is None else f"{point['difference']:+.4f}",
-                )
+                forms = {"round": ",", "mean": ".4f", "sd": ".4f", "paper": "g"}
+                forms["difference"] = "+.4f"
+                numbers = (_shown(point[name], form) for name, form in forms.items())
+                yield letter, policy["title"], *numbers
 
 
 def _crossing_rows(panels: Mapping[str, Any]) -> Iterator[Row]:

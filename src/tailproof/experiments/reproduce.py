@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,23 +45,16 @@ class Request:
 
     def size(self, letter: str) -> Size:
         """Return the size of a panel."""
-        if not self.quick:
-            return Size(self.rounds, self.repetitions)
         quick = QUICK_TRUNCATION if letter == "f" else QUICK
-        return Size(
-            quick.rounds if self.rounds is None else self.rounds,
-            quick.repetitions if self.repetitions is None else self.repetitions,
-            quick.variant_repetitions,
-        )
+        size = quick if self.quick else Size()
+        given = {"rounds": self.rounds, "repetitions": self.repetitions}
+        return replace(size, **{name: n for name, n in given.items() if n is not None})
 
 
 def reproduce(request: Request) -> dict[str, Any]:
     """Do what `request` asks for, print a summary, and return the values of the report.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C or SIGTERM, once the number of finished runs has been printed.
+    Ctrl-C and SIGTERM raise KeyboardInterrupt once the number of finished runs has been printed.
     """
     started = time.perf_counter()
     out = request.out

@@ -35,12 +35,7 @@ def run_path(out: Path, name: tuple[str, str, int]) -> Path:
 def open_folder(out: Path, manifest: dict[str, Any]) -> Iterator[None]:
     """Lock the folder `out`; write `manifest` to it, or check that it holds the same one.
 
-    Raises
-    ------
-    FolderMismatchError
-        If it holds another manifest; the message names the first differences.
-    ValueError
-        If another process works in it.
+    Another manifest is a FolderMismatchError, another process that works in `out` a ValueError.
     """
     out.mkdir(parents=True, exist_ok=True)
     with _lock(out):
@@ -139,11 +134,6 @@ def write_run(out: Path, task: Task, record: dict[str, Any]) -> None:
 
 def read_finished(out: Path, tasks: Iterable[Task]) -> tuple[dict[Any, dict[str, Any]], list[Task]]:
     """Return the records of the finished runs by name, and the tasks still to do."""
-    finished, todo = {}, []
-    for task in tasks:
-        record = read_run(out, task)
-        if record is None:
-            todo.append(task)
-        else:
-            finished[task.name] = record
-    return finished, todo
+    found = [(task, read_run(out, task)) for task in tasks]
+    finished = {task.name: record for task, record in found if record is not None}
+    return finished, [task for task, record in found if record is None]

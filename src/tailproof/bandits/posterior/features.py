@@ -22,19 +22,7 @@ Array = NDArray[np.float64]
 
 
 class FeaturePosterior:
-    """Algorithm 2 with a fixed feature map.
-
-    Attributes
-    ----------
-    embedding, estimator
-        The feature map applied to the arms, and the robust estimator of the sums.
-    directions
-        Number of features.
-    log_det
-        ln |I + K_t / ridge| of the features' kernel.
-    roots, vectors, leverage, slack
-        The eigendecomposition of H, see `estimators.Spectrum`.
-    """
+    """Algorithm 2 with a fixed feature map; its eigendecomposition of H is a `Spectrum`."""
 
     def __init__(
         self, inputs: PosteriorInputs, embedding: Embedding, estimator: DirectionEstimator

@@ -45,12 +45,8 @@ class NystromPosterior(FeaturePosterior):
     """Algorithm 2 whose features are those of a dictionary, redrawn after every payoff.
 
     Where the dictionary stays the same, or the old and the new one both span the features of all
-    arms, H follows by rank one; otherwise it is recomputed.
-
-    Attributes
-    ----------
-    dictionary : (m,) int64
-        The arms in the dictionary, ascending; empty before the first payoff.
+    arms, H follows by rank one; otherwise it is recomputed. `dictionary` (m,) holds the numbers of
+    its arms, ascending; it is empty before the first payoff.
     """
 
     def __init__(
@@ -124,10 +120,8 @@ def nystrom_embedding(
         directions = right.T if full else np.eye(len(lengths))
     else:
         directions = left @ right.T if full else left
-    copies = np.ones(len(directions))
-    return Embedding(
-        coordinates, np.ascontiguousarray(directions), copies, query, kernel_basis=full
-    )
+    directions = np.ascontiguousarray(directions)
+    return Embedding(coordinates, directions, np.ones(len(directions)), query, kernel_basis=full)
 
 
 def rank_tolerance(nystrom: Nystrom) -> float:

@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike
 
 from tailproof._util import checks
 from tailproof.search.space.encodings import Array, EncodedSpace, Grid, simplex_corners
-from tailproof.search.space.values import (
-    Constant,
-    check_names,
-    constant,
-    distinct_names,
-    typed,
-)
+from tailproof.search.space.values import Constant, check_names, constant, distinct_names, typed
 
 _NEIGHBORS = 32  # of a configuration in a list
 _TOLERANCE = 1e-9  # relative: numbers this close are one number that a storage has changed
@@ -160,13 +154,7 @@ class Configurations(EncodedSpace):
 
 
 class _Rows(Grid):
-    """The rows of a table: numbers scaled to [0, 1], corners of simplices for everything else.
-
-    Parameters
-    ----------
-    numbers : (n, k) array
-    categories : columns of n values that are not all numbers
-    """
+    """The rows of a table: numbers (n, k) scaled to [0, 1], corners of simplices for categories."""
 
     def __init__(self, numbers: Array, categories: Sequence[Sequence[Constant]]) -> None:
         super().__init__(len(numbers))

@@ -16,14 +16,9 @@ from tailproof.search.space.space import Configurations, Space
 class ContextSpace(EncodedSpace):
     """All configurations of `space` that agree with `context`, searched as a space is.
 
-    Positions and model coordinates are those of the space; those of the context do not move.
-
-    Parameters
-    ----------
-    space
-        A `Space`; a list of `Configurations` has no parameters that could be held.
-    context
-        Values by name, of some parameters or of all.
+    `context` holds values by name, of some parameters or of all. Positions and model coordinates
+    are those of the space; those of the context do not move. A list of `Configurations` has no
+    parameters that could be held.
 
     Examples
     --------
