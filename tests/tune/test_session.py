@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sqlite3
+import stat
 
 import pytest
 
@@ -192,6 +193,29 @@ def test_the_other_stream_can_be_read_and_all_output_kept(tune, program, tmp_pat
     assert (kept / "000001" / "stderr").read_text() == "2\n"
 
 
+def test_output_is_kept_inside_the_folder_whatever_the_study_is_called(tune, program, tmp_path):
+    inner = tmp_path / "a" / "b"
+    code, _, _ = tune(
+        *("--maximize", "--evaluations", 1, "--quiet", "--keep-output", "--out", inner / "o"),
+        *(
+            "--study-name",
+            "../../../escaped",
+            "--int",
+            "n",
+            1,
+            6,
+            "--",
+            *program("print(7)"),
+            "{n}",
+        ),
+    )
+    assert code == 0
+    kept = list(tmp_path.rglob("stdout"))
+    assert [path.read_text() for path in kept] == ["7\n"]
+    assert kept[0].parents[2] == inner / "o" / "output"
+    assert not list(tmp_path.rglob("escaped"))
+
+
 def test_a_broken_command_does_not_burn_the_budget(tune, program, tmp_path):
     flag = tmp_path / "mended"
     command = program(
@@ -311,6 +335,26 @@ def test_the_file_is_left_in_order(tune, program, tmp_path):
     with sqlite3.connect(tmp_path / OUT / "study.db") as file:
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     file.close()
+
+
+@pytest.mark.parametrize("umask", [0o077, 0o022])
+def test_the_umask_decides_who_may_read_the_results(tune, program, tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        code, _, _ = tune(
+            *("--minimize", "--evaluations", 2, "--quiet", "--keep-output"),
+            *("--int", "n", 1, 9, "--", *program("print(1)"), "{n}"),
+        )
+    finally:
+        os.umask(before)
+    assert code == 0
+    written = [tmp_path / OUT, *(tmp_path / OUT).rglob("*")]
+    assert {"report.html", "trials.csv", "result.json", "study.db", "stdout"} <= {
+        path.name for path in written
+    }
+    for path in written:
+        usual = 0o777 if path.is_dir() else 0o666 if path.suffix != ".db" else 0o644
+        assert stat.S_IMODE(path.stat().st_mode) == usual & ~umask, path
 
 
 @pytest.mark.parametrize(("times", "code", "written"), [(1, 0, True), (3, 130, False)])

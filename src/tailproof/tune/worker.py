@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
+from tailproof._util.files import file_name
 from tailproof.tune import process
 from tailproof.tune.heartbeat import Heartbeat
 from tailproof.tune.payoff import PayoffReader, UnreadableError
@@ -158,7 +159,7 @@ class Worker:
 
     def _run_trial(self, claim: ClaimedTrial) -> None:
         job, request, number = self._job, self._request, claim.trial.number
-        output = request.out / OUTPUT_FOLDER / job.study_name / f"{number:06d}"
+        output = request.out / OUTPUT_FOLDER / file_name(job.study_name) / f"{number:06d}"
         result = process.run(
             job.command.fill({**self._constants, **claim.params}),
             timeout=request.timeout,
