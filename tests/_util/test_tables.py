@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailproof._util import tables
-from tailproof._util.tables import DataFileError, open_csv
+from tailproof._util.tables import DataFileError, open_csv, spreadsheet_safe
 
 
 def write(path, text):
@@ -144,3 +144,31 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     write(tmp_path / "long.csv", "a\n" + "x" * 200_000 + "\n")
     with pytest.raises(DataFileError, match="field larger than field limit"):
         read(tmp_path / "long.csv", ["a"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "=cmd|' /C calc'!A0",
+            "@SUM(1)",
+            "+1+1",
+            "-2+3",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            " =1",
+            "\uff1d1",
+        ),
+        *("-x", "--", "+", "'quoted'", "-1.5.2", "=1"),
+    ],
+)
+def test_text_that_looks_like_a_formula_gets_an_apostrophe(text):
+    assert spreadsheet_safe(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "a=b", "a@b", "1-2", "-1.5", "+2", "1e-5", "-inf", " ", "x\t=1"]
+)
+def test_numbers_and_plain_text_stay_as_they_are_in_a_spreadsheet(text):
+    assert spreadsheet_safe(text) == text

@@ -118,6 +118,30 @@ def test_everything_is_written_and_the_recommended_stands_beside_the_best_observ
     assert [t.datetime_start for t in stored_trials(tmp_path / OUT)] == before
 
 
+def test_no_cell_of_the_table_is_a_formula_and_no_secret_is_shown(tune, program, tmp_path):
+    options = ["=cmd|calc", "@SUM(1)", "-5", "plain"]
+    (tmp_path / "space.toml").write_text(
+        f'"=1+1" = {{ choice = {json.dumps(options)} }}\n"-n" = {{ int = [-9, -1] }}'
+    )
+    url = "https://me:hush@host/v1?api_key=hush&page=2"
+    rest = ("--minimize", "--evaluations", 12, "--space", "space.toml", "--seed", 0, "--quiet")
+    code, _, _ = tune(*rest, "--", *program("print(-1.5)"), "{=1+1}", "{-n}", url)
+    assert code == 0
+    with (tmp_path / OUT / "trials.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header[-2:] == ["'=1+1", "'-n"]
+    trials = json.loads((tmp_path / OUT / "result.json").read_text())["trials"]
+    assert {trial["params"]["=1+1"] for trial in trials} == set(options)  # there it is unchanged
+    for row, trial in zip(rows, trials, strict=True):
+        option = trial["params"]["=1+1"]
+        assert row[header.index("'=1+1")] == ("'" if option[0] in "=@" else "") + option
+        assert row[header.index("'-n")] == str(trial["params"]["-n"])
+        assert row[header.index("payoff")] == "-1.5"
+    for name in ("report.html", "result.json", "trials.csv"):
+        assert "hush" not in (tmp_path / OUT / name).read_text(encoding="utf-8")
+    assert "api_key=***&amp;page=2" in (tmp_path / OUT / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_larger_budget_goes_on(tune, program, tmp_path):
     rest = ("--minimize", "--quiet", "--int", "n", 1, 9, "--", *program("print(1)"), "{n}")
     assert tune("--evaluations", 3, *rest)[0] == 0

@@ -181,6 +181,26 @@ def is_number(text: str) -> bool:
     return True
 
 
+def spreadsheet_safe(text: str) -> str:
+    """Return a CSV cell that no spreadsheet takes for a formula.
+
+    An apostrophe is put in front of text that starts, apart from white space, with one of = + - @
+    (also in full width) or an apostrophe, or that starts with a tab or a line break. Numbers stay.
+    Without its first apostrophe, a cell that starts with one is the text again.
+
+    Examples
+    --------
+    >>> spreadsheet_safe("=1+1"), spreadsheet_safe("-1.5e3"), spreadsheet_safe("-x")
+    ("'=1+1", '-1.5e3', "'-x")
+    """
+    risky = text.lstrip()[:1] in _FORMULA_STARTS or text[:1] in _CELL_BREAKS
+    return f"'{text}" if text and risky and not is_number(text) else text
+
+
+_FORMULA_STARTS = tuple("=+-@'\uff1d\uff0b\uff0d\uff20")
+_CELL_BREAKS = tuple("\t\r\n")
+
+
 @contextmanager
 def open_csv(path: Path, expects: str, *, header_optional: bool = False) -> Iterator[CsvTable]:
     r"""Open a CSV file (UTF-8, possibly gzip-compressed under a name that ends in .gz).

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.files import atomic_write
+from tailproof._util.tables import spreadsheet_safe
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.command import text
 from tailproof.tune.study import constants, planned_params
@@ -25,26 +26,26 @@ def outcome(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def write_csv(analysis: Analysis, path: Path) -> None:
-    """Write one line a trial, ordered by number."""
+    """Write one line a trial, ordered by number; text is made harmless for spreadsheets."""
     clipped = dict(zip(analysis.numbers.tolist(), analysis.clipped.tolist(), strict=True))
     names = analysis.space.names
     fixed = constants(analysis.space)
     with atomic_write(path, "w") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["trial", "state", "payoff", "clipped", "seconds", "reason", *names])
+        header = ["trial", "state", "payoff", "clipped", "seconds", "reason", *names]
+        writer.writerow(map(spreadsheet_safe, header))
         for trial in analysis.trials:
             noted, params = outcome(trial), fixed | planned_params(trial)
-            writer.writerow(
-                [
-                    trial.number,
-                    trial.state.name.lower(),
-                    "" if trial.value is None else repr(trial.value),
-                    "" if trial.number not in clipped else str(clipped[trial.number]).lower(),
-                    noted.get("seconds", ""),
-                    noted.get("reason", ""),
-                    *(text(params[name]) if name in params else "" for name in names),
-                ]
-            )
+            row = [
+                str(trial.number),
+                trial.state.name.lower(),
+                "" if trial.value is None else repr(trial.value),
+                "" if trial.number not in clipped else str(clipped[trial.number]).lower(),
+                str(noted.get("seconds", "")),
+                str(noted.get("reason", "")),
+                *(text(params[name]) if name in params else "" for name in names),
+            ]
+            writer.writerow(map(spreadsheet_safe, row))
 
 
 def result(

@@ -142,12 +142,13 @@ def _print_end(end: End, job: Job) -> None:
 def _study_values(job: Job) -> dict[str, Any]:
     """Return what report and exports show of the study."""
     request = job.request
-    title = shlex.join([Path(job.command.program).name, *request.command[1:]])
+    command = [without_secrets(argument) for argument in request.command]
+    title = shlex.join([Path(job.command.program).name, *command[1:]])
     return {
         "name": job.study_name,
         "storage": masked(job.url),
         "title": title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…",
-        "command": shlex.join(request.command),
+        "command": shlex.join(command),
         "value": str(job.reader),
         "direction": "minimize" if request.minimize else "maximize",
         "resume": _resume_command(request),
@@ -159,7 +160,8 @@ def _resume_command(request: Request) -> str:
     url = request.storage
     shown = [text.replace(url, masked(url)) if url else text for text in request.arguments]
     variables = [f"{name}={value}" for name, value in request.variables]
-    return shlex.join([*(["env", *variables] if variables else []), "tailproof", "tune", *shown])
+    again = [*(["env", *variables] if variables else []), "tailproof", "tune", *shown]
+    return shlex.join(without_secrets(argument) for argument in again)
 
 
 def _write(analysis: Analysis, job: Job, true_mean: TrueMean | None) -> dict[str, Any]:

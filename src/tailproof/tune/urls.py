@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from tailproof._util.optional import require
 
-_SECRET = ("pass", "pwd", "secret", "token")
+# Parts of the names of secrets in a query, and whole names, without "_", "-" and the like.
+_SECRET_PARTS = (
+    *("pass", "pwd", "secret", "token", "credential", "signature", "apikey"),
+    *("accesskey", "accountkey", "authkey", "privatekey", "sharedkey"),
+)
+_SECRET_NAMES = ("key", "auth", "authorization", "sig", "pw")
+_URL = re.compile(r"://[^\s'\"]+")  # in whatever looks like one, from its host on
+_QUERY_ENTRY = re.compile(r"([?&;])([^?&;=#]+)=[^?&;#]*")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/]*@")  # of whatever looks like a URL
 
 
@@ -63,11 +70,12 @@ def masked(url: str) -> str:
 
 
 def _is_secret(key: str) -> bool:
-    return any(word in key.lower() for word in _SECRET)
+    plain = "".join(c for c in unquote(key).lower() if c.isalnum())
+    return plain in _SECRET_NAMES or any(part in plain for part in _SECRET_PARTS)
 
 
 def without_secrets(message: str, url: str | None = None) -> str:
-    """Return a message without the secrets of a URL, and without passwords of any other.
+    """Return a message without the secrets of a URL, and without those of any other in it.
 
     Examples
     --------
@@ -75,12 +83,19 @@ def without_secrets(message: str, url: str | None = None) -> str:
     '*** is wrong'
     >>> without_secrets("unknown: postgresql://me:hush@host/db")
     'unknown: postgresql://me:***@host/db'
+    >>> without_secrets("GET https://host/v1?api_key=hush&page=2")
+    'GET https://host/v1?api_key=***&page=2'
     """
     if url:
         message = message.replace(url, masked(url))
         for secret in _secrets(url):
             message = message.replace(secret, "***")
-    return _PASSWORD.sub(r"\1***@", message)
+    message = _PASSWORD.sub(r"\1***@", message)
+    return _URL.sub(lambda found: _QUERY_ENTRY.sub(_masked_entry, found[0]), message)
+
+
+def _masked_entry(entry: re.Match[str]) -> str:
+    return f"{entry[1]}{entry[2]}=***" if _is_secret(entry[2]) else entry[0]
 
 
 def _secrets(url: str) -> list[str]:
@@ -88,7 +103,9 @@ def _secrets(url: str) -> list[str]:
     parsed = parse(url)
     if parsed is None:
         return []
-    values = [value for key, value in parsed.query.items() if _is_secret(key)]
+    secret = [value for key, value in parsed.query.items() if _is_secret(key)]
+    # A name that is given twice has a tuple of values.
+    values = [text for value in secret for text in ([value] if isinstance(value, str) else value)]
     plain = [text for text in (parsed.password, *values) if isinstance(text, str)]
     spelt = {form for text in plain for form in (text, quote(text, safe=""), quote_plus(text))}
     # One or two letters are in every message; what quotes the URL itself is masked all the same.
