@@ -21,8 +21,8 @@ def test_maximize_finds_the_best_mean():
     assert result.recommendation.params["n"] == 3
     assert result.recommendation.params["x"] == pytest.approx(0.4, abs=0.2)
     assert len(result.trials) == 25 == result.recommendation.total_payoffs
-    assert [one.value for one in result.trials] == [
-        payoff(**one.trial.params) for one in result.trials
+    assert [done.value for done in result.trials] == [
+        payoff(**done.trial.params) for done in result.trials
     ]
     assert not result.interrupted
     assert str(result) == str(result.recommendation)
@@ -31,7 +31,7 @@ def test_maximize_finds_the_best_mean():
 def test_minimize_is_maximize_of_the_negative():
     least = tp.minimize(lambda x, n: -payoff(x, n), SPACE, 20, seed=3)
     most = tp.maximize(payoff, SPACE, 20, seed=3)
-    assert [one.trial for one in least.trials] == [one.trial for one in most.trials]
+    assert [done.trial for done in least.trials] == [done.trial for done in most.trials]
     assert least.recommendation.params == most.recommendation.params
     assert least.recommendation.mean == -most.recommendation.mean
     assert least.recommendation.lower == -most.recommendation.upper
@@ -57,7 +57,7 @@ def test_an_interrupt_inside_the_objective_returns_what_is_known():
     result = tp.maximize(objective, SPACE, 100)
     assert result.interrupted
     assert len(result.trials) == 5 == result.recommendation.total_payoffs
-    assert [one.number for one in result.optimizer.pending] == [5]
+    assert [trial.number for trial in result.optimizer.pending] == [5]
 
 
 def test_an_interrupt_before_the_first_payoff():
@@ -197,7 +197,7 @@ def test_no_bar_on_a_terminal_if_none_is_wanted(monkeypatch):
 def test_numpy_numbers_and_integers_are_payoffs():
     for convert in (np.float32, np.float64, int, np.array):
         result = tp.maximize(lambda x, n, c=convert: c(n), SPACE, 4)
-        assert all(type(one.value) is float for one in result.trials)
+        assert all(type(done.value) is float for done in result.trials)
 
 
 def test_names_that_are_no_identifiers_reach_a_function_of_keywords():

@@ -10,7 +10,7 @@ from searches import LINE, MIXED, line, payoff, run, snapshot
 from tailproof.search.model.noise import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
 LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
-ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda one: type(one).__name__)
+ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 
 
 # ---- bookkeeping --------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ def test_tells_come_in_any_order():
     for trial in reversed(batch):
         opt.tell(trial, payoff(trial.params, trial.number))
     assert opt.pending == []
-    assert [one.trial.number for one in opt.trials] == [5, 4, 3, 2, 1, 0]
+    assert [done.trial.number for done in opt.trials] == [5, 4, 3, 2, 1, 0]
     assert len(opt) == 6
     opt.tell(opt.ask().number, 1.0)
     assert opt.trials[-1].value == 1.0
@@ -42,7 +42,7 @@ def test_a_large_batch_does_not_go_to_one_place(noise):
     opt = tp.Optimizer(LINE, seed=0)
     run(opt, 30, lambda p, i: -((p["x"] - 0.4) ** 2) + noise * rng.standard_t(2))
     x = np.array([opt.ask().params["x"] for _ in range(40)])
-    most = max(int(np.sum(np.abs(x - one) < 0.01)) for one in x)
+    most = max(int(np.sum(np.abs(x - center) < 0.01)) for center in x)
     assert most <= 20
     assert np.ptp(x) > 0.5
 
@@ -56,8 +56,8 @@ def test_a_pending_trial_moves_the_next_one():
 
 def test_a_withdrawn_trial_no_longer_counts():
     opt, other = tp.Optimizer(MIXED), tp.Optimizer(MIXED)
-    for one in (opt, other):
-        run(one, 12)
+    for optimizer in (opt, other):
+        run(optimizer, 12)
     lost = opt.ask()
     opt.withdraw(lost)
     assert opt.pending == []
@@ -90,10 +90,10 @@ def test_looking_changes_nothing():
 def test_propose_is_what_ask_would_say_and_changes_nothing():
     opt = tp.Optimizer(MIXED, seed=4)
     for number in range(24):
-        waiting = [one.params for one in opt.pending]
-        before = snapshot(opt, model=False)
+        waiting = [trial.params for trial in opt.pending]
+        before = snapshot(opt)
         expected = opt.propose(number, waiting)
-        assert snapshot(opt, model=False) == before
+        assert snapshot(opt) == before
         trial = opt.ask()
         assert trial.params == expected
         if number % 5 != 4:  # every fifth stays pending
@@ -105,8 +105,8 @@ def test_a_rebuilt_optimizer_proposes_the_same():
     run(opt, 23)
     waiting = [opt.ask().params for _ in range(2)]
     again = tp.Optimizer(MIXED, seed=8)
-    for one in opt.trials:
-        again.add(one.trial.params, one.value)
+    for done in opt.trials:
+        again.add(done.trial.params, done.value)
     assert again.propose(25, waiting) == opt.ask().params
 
 
@@ -122,9 +122,9 @@ def test_a_saved_optimizer_goes_on_bit_for_bit(loss, tmp_path):
     again = tp.load(tmp_path / "run.npz")
     assert snapshot(again) == snapshot(opt)
     assert (again.options, again.space, again.pending) == (opt.options, opt.space, [kept])
-    for one in (opt, again):
-        one.tell(kept.number, 0.25)
-        one.tell(lost.number, 0.5)
+    for optimizer in (opt, again):
+        optimizer.tell(kept.number, 0.25)
+        optimizer.tell(lost.number, 0.5)
     assert run(again, 6) == run(opt, 6)
     assert again.recommend() == opt.recommend()
     assert snapshot(again) == snapshot(opt)
@@ -162,11 +162,11 @@ def test_units_do_not_matter(a, c, seed):
     plain, other = tp.Optimizer(MIXED, seed=seed), tp.Optimizer(MIXED, seed=seed)
     asked = run(plain, 16)
     assert run(other, 16, lambda params, i: a * (payoff(params, i) + c)) == asked
-    one, two = plain.recommend(), other.recommend()
-    assert two.params == one.params
-    assert two.mean == pytest.approx(a * (one.mean + c), rel=1e-6, abs=1e-6 * a)
-    assert two.upper - two.lower == pytest.approx(a * (one.upper - one.lower), rel=1e-5)
-    assert two.clipped == one.clipped
+    usual, scaled = plain.recommend(), other.recommend()
+    assert scaled.params == usual.params
+    assert scaled.mean == pytest.approx(a * (usual.mean + c), rel=1e-6, abs=1e-6 * a)
+    assert scaled.upper - scaled.lower == pytest.approx(a * (usual.upper - usual.lower), rel=1e-5)
+    assert scaled.clipped == usual.clipped
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from searches import LINE, MIXED, line, run, snapshot
 from tailproof.search.model.noise import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
 LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
-ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda one: type(one).__name__)
+ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 
 
 # ---- extreme but legal --------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_a_list_of_ten_thousand_configurations():
     rows = [{"a": k, "b": k % 7, "c": "xyz"[k % 3]} for k in range(10_000)]
     opt = tp.Optimizer(tp.Configurations(rows), seed=1)
     asked = run(opt, 20, lambda params, i: -abs(params["a"] - 5000) / 5000)
-    assert all(one in rows for one in asked)
+    assert all(params in rows for params in asked)
     assert abs(opt.recommend().params["a"] - 5000) < 1500
 
 
@@ -126,7 +126,7 @@ NOT_NUMBERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda one: repr(one)[:20])
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda value: repr(value)[:20])
 def test_payoffs_that_are_no_finite_numbers_are_refused(value):
     opt = tp.Optimizer(LINE)
     run(opt, 2, lambda params, i: 0.0)
@@ -278,19 +278,19 @@ def test_a_group_names_a_fixed_parameter_never():
     options = tp.Options(additive_groups=(("lr", "act"), ("n",)))
     opt = tp.Optimizer(MIXED, options=options)
     asked = run(opt, 14)
-    assert all(set(one) == {"lr", "n", "act", "k"} for one in asked)
+    assert all(set(params) == {"lr", "n", "act", "k"} for params in asked)
 
 
 def test_what_is_handed_out_is_not_what_is_kept():
     opt = tp.Optimizer(LINE)
     run(opt, 3, lambda params, i: 1.0)
-    before = snapshot(opt, model=False)
+    before = snapshot(opt)
     opt.trials.clear()
     opt.pending.append("x")
     opt.clipped[:] = True
     opt.recommend().best_observed_params["x"] = 9.0
     opt.trials[0].trial.params["x"] = 9.0
-    assert snapshot(opt, model=False) == before
+    assert snapshot(opt) == before
     assert not opt.clipped.any()
     trial = opt.ask()
     opt.pending[0].params.clear()
@@ -332,7 +332,7 @@ def test_what_only_looks_like_a_number_is_no_payoff(case):
 def test_a_payoff_measured_elsewhere_has_the_types_of_the_space():
     space = tp.Space(n=tp.Int(1, 4), x=tp.Float(0, 2), k=tp.Fixed(3))
     trial = tp.Optimizer(space).add({"n": 2.0, "x": 1, "k": 3.0}, 5.0)
-    assert [type(one) for one in trial.params.values()] == [int, float, int]
+    assert [type(value) for value in trial.params.values()] == [int, float, int]
     third = tp.Optimizer(space).add({"n": 2, "x": 1 / 3, "k": 3}, 5.0)
     assert third.params["x"] == 1 / 3
 

@@ -1,4 +1,4 @@
-"""What is recommended, what luck cannot do to it, and the interval around it."""
+"""Recommendations: single payoffs hardly move them, and their intervals."""
 
 import math
 
@@ -9,12 +9,12 @@ import tailproof as tp
 from searches import LINE, line, run
 from tailproof.search.model.noise import AdaptiveWindow, Gaussian, Winsorize
 
-# ---- what luck cannot do ------------------------------------------------------------------------
+# ---- single payoffs -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("luck", [1e12, 1e100])
-def test_one_huge_payoff_hardly_moves_the_recommendation(seed, luck):
+@pytest.mark.parametrize("huge", [1e12, 1e100])
+def test_one_huge_payoff_hardly_moves_the_recommendation(seed, huge):
     rng = np.random.default_rng(seed)
     opt = tp.Optimizer(LINE, seed=seed)
     x = rng.random(60)
@@ -24,14 +24,14 @@ def test_one_huge_payoff_hardly_moves_the_recommendation(seed, luck):
     before = opt.recommend()
     hit = tp.Optimizer(LINE, seed=seed)
     for k, (place, value) in enumerate(zip(x, values, strict=True)):
-        hit.add({"x": float(place)}, luck if k == 40 else value)
+        hit.add({"x": float(place)}, huge if k == 40 else value)
     after = hit.recommend()
     assert abs(after.mean - before.mean) < 0.5 * (before.upper - before.lower)
-    assert after.best_observed_value == luck
+    assert after.best_observed_value == huge
     assert hit.clipped[40]
 
 
-def test_the_luckiest_configuration_is_not_recommended_for_its_luck():
+def test_the_best_observed_configuration_is_not_recommended_for_one_payoff():
     # "poor" has the best single payoff and, but for that one, the worst.
     opt = tp.Optimizer(tp.Configurations([{"c": "good"}, {"c": "fair"}, {"c": "poor"}]))
     rng = np.random.default_rng(0)
@@ -51,8 +51,8 @@ def test_the_luckiest_configuration_is_not_recommended_for_its_luck():
     assert "c='good': mean" in str(found)
 
 
-def test_taming_finds_better_means_under_pareto_noise():
-    # Symmetric Pareto(1.5) noise has no variance. Were the two alike, the tamed one would win 15
+def test_the_robust_loss_finds_better_means_under_pareto_noise():
+    # Symmetric Pareto(1.5) noise has no variance. Were the two alike, the robust one would win 15
     # or more of 20 pairs with probability 0.021 (sign test).
     def mean(x):
         return math.exp(-(((x - 0.7) / 0.15) ** 2) / 2.0)
@@ -84,7 +84,7 @@ def test_it_converges_without_noise():
 def test_payoffs_without_noise_are_predicted_where_they_were_seen(loss):
     opt = tp.Optimizer(LINE, seed=0, options=tp.Options(loss=loss))
     asked = run(opt, 60, lambda p, i: math.sin(6.0 * p["x"]))
-    error = opt.predict(asked).mean - np.sin([6.0 * one["x"] for one in asked])
+    error = opt.predict(asked).mean - np.sin([6.0 * params["x"] for params in asked])
     assert float(np.abs(error).max()) < 0.05
 
 
@@ -94,11 +94,11 @@ def test_payoffs_without_noise_are_predicted_where_they_were_seen(loss):
 def test_wider_levels_give_wider_intervals_around_the_same_mean():
     opt = line(tp.Optimizer(LINE), np.random.default_rng(0).standard_normal(20))
     found = [opt.recommend(level=level) for level in (1e-6, 0.5, 0.9, 0.999999)]
-    widths = [one.upper - one.lower for one in found]
+    widths = [best.upper - best.lower for best in found]
     assert widths == sorted(widths)
     # What the most extreme payoff sways is doubted at every level.
     assert widths[0] < 0.1 * widths[2]
-    assert len({one.mean for one in found}) == 1
+    assert len({best.mean for best in found}) == 1
     estimate = opt.predict([found[2].params], level=0.9)
     assert (estimate.lower[0], estimate.upper[0]) == (found[2].lower, found[2].upper)
     assert estimate.level == 0.9
@@ -159,8 +159,8 @@ def test_one_payoff_of_1e12_moves_the_recommended_value_by_less_than_half_its_in
     points = rng.random(n)
     payoffs = [math.sin(5.0 * x) + draw[law]() for x in points]
     found = []
-    for lucky in (payoffs[n // 2], 1e12):
-        payoffs[n // 2] = lucky
+    for value in (payoffs[n // 2], 1e12):
+        payoffs[n // 2] = value
         opt = tp.Optimizer(LINE)
         for x, y in zip(points, payoffs, strict=True):
             opt.add({"x": float(x)}, y)
@@ -181,15 +181,15 @@ def test_nor_does_it_in_more_dimensions_however_few_the_payoffs(dimension, n):
 
         opt, other = tp.Optimizer(space, seed=seed), tp.Optimizer(space, seed=seed)
         run(opt, n, measure)
-        for one in opt.trials:
-            wild = one.trial.number == (n - 1 if seed % 2 else n // 2)
-            other.add(one.trial.params, 1e12 if wild else one.value)
+        for done in opt.trials:
+            wild = done.trial.number == (n - 1 if seed % 2 else n // 2)
+            other.add(done.trial.params, 1e12 if wild else done.value)
         usual, found = opt.recommend(), other.recommend()
         assert abs(found.mean - usual.mean) < 0.5 * (found.upper - found.lower)
         assert abs(found.mean - usual.mean) < 10.0  # and the interval does not owe it to its width
 
 
-def test_payoffs_clipped_before_the_fit_count_as_tamed():
+def test_payoffs_winsorized_before_the_fit_count_as_clipped():
     opt = tp.Optimizer(LINE, options=tp.Options(loss=Winsorize(3.0)))
     line(opt, np.append(np.random.default_rng(0).standard_normal(30), 100.0))
     assert opt.clipped[-1]

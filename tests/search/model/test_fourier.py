@@ -41,7 +41,7 @@ def test_inner_products_of_features_are_the_correlation(scales):
     assert basis.count == fourier.size(inverse, group, 1)
 
 
-@given(st.lists(lengthscales.filter(lambda one: one > 0.1), min_size=5, max_size=5))
+@given(st.lists(lengthscales.filter(lambda scale: scale > 0.1), min_size=5, max_size=5))
 @settings(derandomize=True, max_examples=10, deadline=None)
 def test_groups_are_averaged(scales):
     inverse, group = 1.0 / np.array(scales), np.array([2, 0, 1, 2, 0])
@@ -73,8 +73,8 @@ def test_features_vjp():
 
 
 def test_shorter_lengthscales_need_more_features():
-    one = np.zeros(1, dtype=np.int64)
-    sizes = [fourier.size(np.array([1.0 / scale]), one, 1) for scale in (5.0, 1.0, 0.2, 0.05)]
+    group = np.zeros(1, dtype=np.int64)
+    sizes = [fourier.size(np.array([1.0 / scale]), group, 1) for scale in (5.0, 1.0, 0.2, 0.05)]
     assert sizes == sorted(sizes)
     assert sizes[0] < 8
     assert sizes[-1] < 80
@@ -130,7 +130,7 @@ def test_a_process_on_fourier_features_is_the_exact_one():
     np.testing.assert_allclose(variance, expected[1], atol=1e-5)
     for c in C[:3]:
         _, _, mean_slope, variance_slope = fast.predict_gradient(c)
-        numeric = slow.slope(lambda x: [one[0] for one in fast.predict(x[None])], c)
+        numeric = slow.slope(lambda x: [column[0] for column in fast.predict(x[None])], c)
         np.testing.assert_allclose(mean_slope, numeric[0], atol=1e-6)
         np.testing.assert_allclose(variance_slope, numeric[1], atol=1e-6)
 

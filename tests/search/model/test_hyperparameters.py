@@ -53,8 +53,8 @@ def test_negative_log_posterior_is_a_density_written_out(layout):
 
     other = theta + 0.3
     change = [
-        negative_log_posterior(one, layout, C, payoffs, relative, prior)[0]
-        for one in (theta, other)
+        negative_log_posterior(point, layout, C, payoffs, relative, prior)[0]
+        for point in (theta, other)
     ]
     assert change[0] - change[1] == pytest.approx(density(other) - density(theta), abs=1e-8)
     # Only constants in theta are left out.
@@ -112,8 +112,8 @@ def test_maximize_posterior_sees_the_noise_of_repeated_points():
 
 
 def test_prior_median_lengthscale_grows_as_distances_in_a_cube_do():
-    one, four = prior_median(Prior(), 1), prior_median(Prior(), 4)
-    assert four.lengthscales == pytest.approx(2.0 * one.lengthscales[0])
+    single, four = prior_median(Prior(), 1), prior_median(Prior(), 4)
+    assert four.lengthscales == pytest.approx(2.0 * single.lengthscales[0])
     assert len(prior_median(Prior(), 0).lengthscales) == 0
 
 

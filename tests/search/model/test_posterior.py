@@ -28,7 +28,7 @@ def jumping(rng, points):
 
 
 def two_sided(rng, points):
-    """Nothing gross."""
+    """No outliers."""
     return points[:, 0] + rng.laplace(size=len(points))
 
 
