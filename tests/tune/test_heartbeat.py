@@ -40,9 +40,10 @@ def test_signatures_of_other_machines_are_never_is_surely_dead(monkeypatch):
 def test_a_process_is_dead_if_it_ended_or_if_its_id_belongs_to_another_one():
     assert is_surely_dead(dead_signature())
     assert not is_surely_dead(signature())
-    machine, pid, start = signature().rsplit(" ", 2)
+    machine, pid, start, worker = signature().rsplit(" ", 3)
     assert int(pid) == os.getpid()
-    assert is_surely_dead(f"{machine} {pid} {float(start) - 100.0}")
+    assert is_surely_dead(f"{machine} {pid} {float(start) - 100.0} {worker}")
+    assert signature() != signature()  # of two workers
 
 
 def test_a_trial_is_lost_when_its_beat_stays_the_same():

@@ -1,7 +1,11 @@
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tailproof.integrations._optuna_internals import start_waiting_trial
 from tailproof.search.space.parameters import Int
 from tailproof.search.space.space import Space
 from tailproof.tune.study import Identity, distributions, open_study, opened_storage
@@ -139,6 +143,72 @@ def test_a_dead_worker_of_this_machine_is_noticed_at_once(queue, study):
             assert again.attempts.losses == loss
             setting = again
     assert (found.running, found.waiting, found.failed) == (0, 0, 1)  # it kills its workers
+
+
+DYING = """
+import os, sys
+from tailproof.tune.study import distributions, open_storage, open_study
+from tailproof.tune.trial_queue import TrialQueue
+from test_trial_queue import IDENTITY, SPACE
+
+storage = open_storage(sys.argv[1])
+study = open_study(storage, "s", IDENTITY, seed=0)
+study.sampler.before_trial = lambda *_: os._exit(7)
+TrialQueue(storage, study, distributions(SPACE), 2).claim()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the boot id of Linux")
+@pytest.mark.parametrize("enqueued", [{}, {"n": 7}])
+def test_a_worker_that_dies_before_it_proposes_is_noticed_at_once(queue, study, tmp_path, enqueued):
+    if enqueued:
+        study.enqueue_trial(enqueued)
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, file_url(tmp_path / "study.db")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, *folders])},
+        check=False,
+    )
+    assert died.returncode == 7
+    assert [trial.state.name for trial in study.trials] == ["RUNNING"]
+    mine = queue(2, clock=lambda: 0.0)  # no grace period ends
+    assert mine.refresh().running == 0
+    claim = mine.claim()
+    assert claim.attempts == Attempts()
+    assert enqueued in ({}, claim.params)
+
+
+@pytest.mark.parametrize("enqueued", [{}, {"n": 7}])
+def test_a_claim_that_the_storage_cut_short_is_given_up_at_once(
+    queue, study, monkeypatch, enqueued
+):
+    if enqueued:
+        study.enqueue_trial(enqueued)
+    mine, other = queue(2, clock=lambda: 0.0), queue(2, clock=lambda: 0.0)
+    away = optuna.exceptions.StorageInternalError
+
+    def fail(*_):
+        raise away("the server was stopped")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(study.sampler, "before_trial", fail)
+        with pytest.raises(away):
+            mine.claim()
+    assert other.refresh().running == 1  # its owner lives
+    assert mine.refresh().running == 0
+    claim = mine.claim()
+    assert enqueued in ({}, claim.params)
+    assert mine.refresh().running == 1
+
+
+def test_a_waiting_trial_is_started_once_and_with_its_owner(storage, study):
+    study.enqueue_trial({"n": 7}, user_attrs={OWNER: "of an earlier attempt"})
+    trial_id = storage.get_trial_id_from_study_id_trial_number(1, 0)
+    assert start_waiting_trial(storage, trial_id, {OWNER: "me"})
+    assert not start_waiting_trial(storage, trial_id, {OWNER: "another"})
+    (trial,) = study.trials
+    assert (trial.state.name, trial.user_attrs) == ("RUNNING", {OWNER: "me"})
+    assert trial.datetime_start is not None
 
 
 def test_a_trial_without_a_sign_of_life_is_lost_and_its_late_payoff_dropped(queue, study):

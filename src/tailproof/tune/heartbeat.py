@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -48,8 +49,11 @@ def _start(pid: int) -> float | None:
 
 
 def signature() -> str:
-    """Return what this process signs its trials with: machine, process id and start."""
-    return f"{_machine()} {os.getpid()} {_start(os.getpid())}"
+    """Return what a worker signs its trials with: machine, process id and start, random digits.
+
+    The digits tell workers of one process apart.
+    """
+    return f"{_machine()} {os.getpid()} {_start(os.getpid())} {secrets.token_hex(4)}"
 
 
 def is_surely_dead(owner: str) -> bool:
@@ -57,10 +61,10 @@ def is_surely_dead(owner: str) -> bool:
 
     Examples
     --------
-    >>> is_surely_dead(signature()), is_surely_dead("elsewhere 1 2.0")
+    >>> is_surely_dead(signature()), is_surely_dead("elsewhere 1 2.0 c0ffee")
     (False, False)
     """
-    machine, pid, started = (" " * 2 + owner).rsplit(" ", 2)
+    machine, pid, started, _ = (" " * 3 + owner).rsplit(" ", 3)
     if machine.lstrip() != _machine() or not pid.isdecimal():
         return False
     start = _start(int(pid))

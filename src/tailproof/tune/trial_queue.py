@@ -4,6 +4,9 @@ A trial's number, which the storage gives out one at a time, is its place in the
 run if fewer than `budget` trials that count have smaller numbers. Trials that do not count
 (`VOID`) were interrupted or lost, or failed and are tried again, or came too late. A trial that
 counts may cease to, never the reverse, so no race can let more than `budget` run to their end.
+
+A trial starts to run and gets its owner in one transaction. So a trial whose worker died is
+recognized by its owner, even if the worker died before it had chosen the parameters.
 """
 
 from __future__ import annotations
@@ -140,6 +143,7 @@ class TrialQueue:
         self._study_id = storage.get_study_id_from_name(study.study_name)
         self._losses = LossDetector(grace, clock)
         self._owner = signature()
+        self._mine: set[int] = set()  # numbers of the trials that this worker runs
 
     def refresh(self) -> TrialCounts:
         """Read the study, requeue lost trials, and count."""
@@ -149,7 +153,9 @@ class TrialQueue:
             (trial.number, trial.user_attrs.get(BEAT, 0), trial.user_attrs.get(OWNER, ""))
             for trial in running
         ]
-        lost = set(self._losses.lost(signs))
+        # A trial of its own that a worker does not run: it was started while the storage failed.
+        lost = {n for n, _, owner in signs if owner == self._owner and n not in self._mine}
+        lost |= set(self._losses.lost(signs))
         for trial in running:
             if trial.number in lost:
                 self._give_up(trial)
@@ -161,7 +167,7 @@ class TrialQueue:
         Likewise None if the trial was enqueued with values that are none of their parameters: it
         has failed.
         """
-        trial = self._study.ask()
+        trial = self._start_trial()
         if trial.number >= self._budget and not self._in_budget(trial.number):
             self.finish(trial, {"kind": SURPLUS, "reason": "all places were taken"})
             return None
@@ -172,8 +178,22 @@ class TrialQueue:
         except ValueError as error:
             self.finish(trial, {"kind": FAILED, "reason": f"enqueued with no setting: {error}"})
             return None
-        trial.set_user_attr(OWNER, self._owner)
+        self._mine.add(trial.number)
         return ClaimedTrial(trial, trial.params, Attempts.of(trial))
+
+    def _start_trial(self) -> optuna.Trial:
+        """Start a waiting or a new trial, as `Study.ask` does, and store its owner with it."""
+        from tailproof.integrations._optuna_internals import start_waiting_trial
+
+        states, owner = self._optuna.trial.TrialState, {OWNER: self._owner}
+        for waiting in self._study.get_trials(deepcopy=False, states=(states.WAITING,)):
+            trial_id = self._trial_id(waiting.number)
+            if start_waiting_trial(self._storage, trial_id, owner):
+                break
+        else:
+            new = self._optuna.trial.create_trial(state=states.RUNNING, user_attrs=owner)
+            trial_id = self._storage.create_new_trial(self._study_id, new)
+        return self._optuna.Trial(self._study, trial_id)
 
     def _suggest(self, trial: optuna.Trial, name: str, dist: Any) -> None:
         kinds = self._optuna.distributions
@@ -193,6 +213,7 @@ class TrialQueue:
         self, trial: optuna.Trial, outcome: Mapping[str, Any], value: float | None = None
     ) -> bool:
         """End a trial with its outcome; return False if others had given it up already."""
+        self._mine.discard(trial.number)
         if self._end(trial.number, outcome, value):
             return True
         # Stored before, if the storage's answer to an earlier attempt was lost.
