@@ -132,12 +132,9 @@ class Finite:
         try:
             return self._index[label.item() if isinstance(label, np.generic) else label]
         except (KeyError, TypeError):
-            assert self.labels is not None
-            shown = ", ".join(repr(existing) for existing in self.labels[:5])
-            more = ", .." if len(self) > 5 else ""
-            raise ValueError(
-                f"`{name}` must be one of the labels {shown}{more}, but got {label!r}."
-            ) from None
+            shown = ", ".join(map(repr, list(self._index)[:5])) + (", .." if len(self) > 5 else "")
+            message = f"`{name}` must be one of the labels {shown}, but got {label!r}."
+            raise ValueError(message) from None
 
     def _point_index(self, point: Array) -> int:
         index = self._index.get(point.tobytes())

@@ -91,9 +91,8 @@ class QuadratureFourier:
     nodes
         Nodes a dimension (the paper's m-bar).
     folded
-        Nodes come in pairs +omega, -omega whose features repeat each other. True (default) keeps
-        one of each pair with doubled weight: the same kernel with half the features and so a
-        smaller beta. False is the paper's form, 2 nodes^d features.
+        Of each pair +omega, -omega, whose features repeat each other, keep one with doubled weight:
+        half the features and so a smaller beta. False is the paper's form, 2 nodes^d features.
 
     Examples
     --------
@@ -189,12 +188,8 @@ class QuadratureFourier:
 class RandomFourier:
     """Random Fourier features (Remark 3): for comparison, they carry no sublinear regret bound.
 
-    Parameters
-    ----------
-    frequencies
-        Number of random frequencies; each gives a cosine and a sine.
-
-    The kernel may be SquaredExponential or Matern. Frequencies are drawn from the optimizer's seed.
+    Each of the random `frequencies` gives a cosine and a sine. The kernel may be
+    SquaredExponential or Matern. Frequencies are drawn from the optimizer's seed.
 
     Examples
     --------
@@ -213,10 +208,8 @@ class RandomFourier:
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the map, with newly drawn frequencies, to the arms `X` (n, d)."""
         if not isinstance(kernel, SquaredExponential | Matern):
-            raise ValueError(
-                "`kernel` must be SquaredExponential or Matern for RandomFourier features, "
-                f"but got {kernel!r}."
-            )
+            needed = "SquaredExponential or Matern for RandomFourier features"
+            raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
         omega, lengthscale = rng.standard_normal((self.frequencies, X.shape[1])), kernel.lengthscale
         if isinstance(kernel, Matern):
             # The spectral measure is a multivariate Student-t with 2 nu degrees of freedom.

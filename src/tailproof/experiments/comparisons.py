@@ -102,10 +102,7 @@ def compare_variants(panel: Panel, records: Records) -> Iterator[VariantComparis
         curves, base_curves = (regrets(panel, records, name, count) for name in (key, base))
         lower, upper = _interval(curves[:, -1] - base_curves[:, -1])
         tenth = int(np.searchsorted(panel.recorded_rounds, panel.rounds / 10.0))
-        beta, base_beta = (
-            float(np.median([records[panel.letter, name, i]["beta"] for i in range(count)]))
-            for name in (key, base)
-        )
+        betas = [[records[panel.letter, p, i]["beta"] for i in range(count)] for p in (key, base)]
         yield VariantComparison(
             policy=key,
             base=base,
@@ -115,8 +112,8 @@ def compare_variants(panel: Panel, records: Records) -> Iterator[VariantComparis
             lower=lower,
             upper=upper,
             early=float(curves[:, tenth].mean()),
-            beta=beta,
-            base_beta=base_beta,
+            beta=float(np.median(betas[0])),
+            base_beta=float(np.median(betas[1])),
         )
 
 
@@ -193,17 +190,11 @@ def _regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) -> str:
     )
     ratios = [comparison.beta / comparison.base_beta for _, comparison in cases]
     span = " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(ratios), max(ratios))))
-    text = (
-        f"Against {base}, R_T/T at the last round is {verdicts}. "
-        f"The last round's beta is {span} times the base's."
-    )
-    flat = [panel.letter for panel, comparison in cases if comparison.flat]
-    if flat:
-        text += (
-            f" In {listed(flat)} the curve is flat from a tenth of the rounds on: "
-            "nothing more is learnt."
-        )
-    return text
+    text = f"Against {base}, R_T/T at the last round is {verdicts}. "
+    text += f"The last round's beta is {span} times the base's."
+    flat = listed([panel.letter for panel, comparison in cases if comparison.flat])
+    more = f" In {flat} the curve is flat from a tenth of the rounds on: nothing more is learnt."
+    return text + more if flat else text
 
 
 def _numbers(panel: Panel, comparison: VariantComparison) -> str:

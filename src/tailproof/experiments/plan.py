@@ -36,15 +36,11 @@ PURPOSES = ("function", "noise", "spike", "policy", "first arm")
 
 @dataclass(frozen=True)
 class Size:
-    """How much of a panel is run; None keeps the panel's own number, which is the paper's.
-
-    `variant_repetitions` are those of the policies that are not in the paper, at most
-    `repetitions`.
-    """
+    """How much of a panel is run; None keeps the panel's own number, which is the paper's."""
 
     rounds: int | None = None
     repetitions: int | None = None
-    variant_repetitions: int | None = None
+    variant_repetitions: int | None = None  # of policies not in the paper; at most `repetitions`
 
     def __post_init__(self) -> None:
         for name, value in dataclasses.asdict(self).items():

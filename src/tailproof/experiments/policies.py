@@ -128,8 +128,7 @@ def describe(policy: FigurePolicy, nodes: int | None) -> dict[str, Any]:
     if policy.schedule == "theory":
         result["failure_probability"] = FAILURE_PROBABILITY
     if policy.schedule == "ln t":
-        result["beta"] = "ln t"
-        result["truncation"] = "t^(1/4)" if policy.family == "gp-truncated" else "none"
+        truncation = "t^(1/4)" if policy.family == "gp-truncated" else "none"
         drawn = "redrawn every round" if policy.redrawn else "drawn once per repetition"
-        result["sign_of_noise"] = drawn
+        result |= {"beta": "ln t", "truncation": truncation, "sign_of_noise": drawn}
     return result

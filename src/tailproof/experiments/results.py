@@ -6,7 +6,6 @@ Tables and summary hold nothing that differs between two runs of the same plan.
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tailproof._util.files import write_bytes, write_json
+from tailproof._util.files import atomic_write, write_json
 from tailproof.experiments import comparisons
 from tailproof.experiments.comparisons import Records
 from tailproof.experiments.panels import Panel
@@ -31,21 +30,17 @@ CURVES_HEADER = ("policy", "schedule", "repetition", "x", "f", "mean", "std")
 
 def write_results(plan: Plan, records: Records, out: Path) -> dict[str, Any]:
     """Write tables and summary to the folder `out` and return the summary."""
-    write_bytes(out / RESULTS, csv_bytes(RESULTS_HEADER, _regret_rows(plan, records)))
+    _write_csv(out / RESULTS, RESULTS_HEADER, _regret_rows(plan, records))
     if any(panel.letter == "f" for panel in plan.panels):
-        write_bytes(out / CURVES, csv_bytes(CURVES_HEADER, _curve_rows(plan, records)))
+        _write_csv(out / CURVES, CURVES_HEADER, _curve_rows(plan, records))
     content = summary(plan, records)
     write_json(out / SUMMARY, content)
     return content
 
 
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return a table as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()
+def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with atomic_write(path, "w") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
 
 
 def _regret_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -88,28 +88,22 @@ class Float(_Number):
         _set(self, low=low, high=high, log=log, step=step)
         _check_order(low, high)
         if log and low < _SMALLEST:
-            raise ValueError(f"`low >= {_SMALLEST}` must hold for a log scale, but got {low=}.")
+            _refuse(f"`low >= {_SMALLEST}` must hold for a log scale", low=low)
         if not _SMALLEST <= self._size <= _LARGEST:
-            raise ValueError(
-                f"`{_SMALLEST} <= max(|low|, |high|) <= {_LARGEST}` must hold, "
-                f"but got {low=}, {high=}."
-            )
+            rule = f"`{_SMALLEST} <= max(|low|, |high|) <= {_LARGEST}` must hold"
+            _refuse(rule, low=low, high=high)
         if high - low < 1e-10 * self._size:
-            raise ValueError(
-                "`high - low` must be at least 1e-10 of the larger end's size, "
-                f"but got {low=}, {high=}."
-            )
+            rule = "`high - low` must be at least 1e-10 of the larger end's size"
+            _refuse(rule, low=low, high=high)
         if step is None:
             _set(self, encoding=Continuum(low, high, log=log))
             return
         if log:
-            raise ValueError(f"`step` must be None for a log scale, but got {step=}.")
+            _refuse("`step` must be None for a log scale", step=step)
         steps = math.floor((_exact(high) - _exact(low)) / _exact(step) + _exact(_STEP_TOLERANCE))
         if steps < 1 or step < 1e-12 * self._size:
-            raise ValueError(
-                f"`step` must be at most high - low and at least 1e-12 of the larger end's size, "
-                f"but got {step=} for {low=}, {high=}."
-            )
+            rule = "`step` must be at most high - low and at least 1e-12 of the larger end's size"
+            _refuse(rule, step=step, low=low, high=high)
         _set(self, encoding=Grid(steps + 1))
 
     def value(self, u: float) -> float:
@@ -123,9 +117,7 @@ class Float(_Number):
         number = checks.number(name, value)
         below, above = (self.low, self.high) if self.log else (self._size, self._size)
         if not self.low - _ROUNDING * below <= number <= self.high + _ROUNDING * above:
-            raise ValueError(
-                f"`{self.low!r} <= {name} <= {self.high!r}` must hold, but got {name}={value!r}."
-            )
+            _refuse(f"`{self.low!r} <= {name} <= {self.high!r}` must hold", **{name: value})
         if isinstance(self.encoding, Continuum):
             return float(self.encoding.position(np.clip([number], self.low, self.high))[0])
         assert self.step is not None
@@ -133,10 +125,8 @@ class Float(_Number):
         index = min(max(index, 0), self.encoding.count - 1)
         allowed = max(_STEP_TOLERANCE * self.step, _ROUNDING * self._size)
         if abs(number - self._step_value(index)) > allowed:
-            raise ValueError(
-                f"`{name}` must be one of {self.count} steps of {self.step!r} from {self.low!r}, "
-                f"but got {name}={value!r}."
-            )
+            steps = f"{self.count} steps of {self.step!r} from {self.low!r}"
+            _refuse(f"`{name}` must be one of {steps}", **{name: value})
         return float(self.encoding.position(np.array([index]))[0])
 
     @property
@@ -184,16 +174,12 @@ class Int(_Number):
         log = checks.flag("log", self.log)
         _check_order(low, high)
         if max(-low, high) > _LARGEST_INTEGER:
-            raise ValueError(
-                f"`-2**50 <= low` and `high <= 2**50` must hold, but got {low=}, {high=}."
-            )
+            _refuse("`-2**50 <= low` and `high <= 2**50` must hold", low=low, high=high)
         if step > high - low:
-            raise ValueError(f"`step <= high - low` must hold, but got {low=}, {high=}, {step=}.")
+            _refuse("`step <= high - low` must hold", low=low, high=high, step=step)
         if log and not (low >= 1 and high <= _LARGEST_LOG_INTEGER and step == 1):
-            raise ValueError(
-                "`1 <= low`, `high <= 10**13` and `step == 1` must hold for a log scale, "
-                f"but got {low=}, {high=}, {step=}."
-            )
+            rule = "`1 <= low`, `high <= 10**13` and `step == 1` must hold for a log scale"
+            _refuse(rule, low=low, high=high, step=step)
         encoding = LogIntegers(low, high) if log else Grid((high - low) // step + 1)
         _set(self, low=low, high=high, log=log, step=step, encoding=encoding)
 
@@ -209,10 +195,8 @@ class Int(_Number):
         off = abs(number - nearest) > _STEP_TOLERANCE * self.step
         if off or beyond or not 0 <= index < self.encoding.count:
             steps = f" in steps of {self.step}" if self.step != 1 else ""
-            raise ValueError(
-                f"`{name}` must be an integer from {self.low} to {self.high}{steps}, "
-                f"but got {name}={value!r}."
-            )
+            integers = f"an integer from {self.low} to {self.high}{steps}"
+            _refuse(f"`{name}` must be {integers}", **{name: value})
         return float(self.encoding.position(np.array([index]))[0])
 
 
@@ -263,9 +247,7 @@ class Choice:
         """Return the canonical u of an option."""
         key = typed(constant(name, value))
         if key not in self._typed:
-            raise ValueError(
-                f"`{name}` must be one of {list(self.options)}, but got {name}={value!r}."
-            )
+            _refuse(f"`{name}` must be one of {list(self.options)}", **{name: value})
         return float(self.encoding.position(np.array([self._typed.index(key)]))[0])
 
     def state(self) -> dict[str, Any]:
@@ -299,7 +281,7 @@ class Fixed:
         plain = constant(name, value)
         kinds = {type(plain), type(self.constant)}
         if plain != self.constant or (len(kinds) > 1 and kinds != {int, float}):
-            raise ValueError(f"`{name}` must be {self.constant!r}, but got {name}={value!r}.")
+            _refuse(f"`{name}` must be {self.constant!r}", **{name: value})
 
     def state(self) -> dict[str, Any]:
         """Return a JSON-able description."""
@@ -317,9 +299,15 @@ def parameter_from_state(state: Mapping[str, Any]) -> Parameter:
         return number(state["low"], state["high"], state["log"], state["step"])
     if kind == "choice":
         return Choice(*(untyped(*key) for key in state["options"]))
-    if kind == "fixed":
-        return Fixed(untyped(*state["constant"]))
-    raise ValueError(f"`kind` must be float, int, choice or fixed, but got kind={kind!r}.")
+    if kind != "fixed":
+        _refuse("`kind` must be float, int, choice or fixed", kind=kind)
+    return Fixed(untyped(*state["constant"]))
+
+
+def _refuse(rule: str, /, **given: Any) -> NoReturn:
+    """Raise an error that names a rule and the arguments that break it."""
+    shown = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    raise ValueError(f"{rule}, but got {shown}.")
 
 
 def _set(target: Any, **values: Any) -> None:
@@ -337,14 +325,14 @@ def _unit_point(u: Any) -> Array:
     """Return one position as an array of one: the encodings take arrays."""
     number = checks.number("u", u)
     if not 0.0 <= number <= 1.0:
-        raise ValueError(f"`0 <= u <= 1` must hold, but got u={u!r}.")
+        _refuse("`0 <= u <= 1` must hold", u=u)
     return np.array([number])
 
 
 def _whole(name: str, value: Any) -> int:
     number = checks.number(name, value)
     if not number.is_integer():
-        raise ValueError(f"`{name}` must be an integer, but got {name}={value!r}.")
+        _refuse(f"`{name}` must be an integer", **{name: value})
     return int(number)
 
 
