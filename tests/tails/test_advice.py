@@ -8,7 +8,7 @@ from scipy.special import gamma as gamma_function
 from scipy.stats import binom
 
 from tailproof.tails import diagnose
-from tailproof.tails.advice import ArmTail, PooledArms, advise
+from tailproof.tails.advice import ArmTail, advise
 from tailproof.tails.indices import reduced_hill
 from tailproof.tails.order_statistics import largest
 
@@ -29,7 +29,7 @@ def advice(x, level=0.9):
     median = float(np.median(x))
     top = largest(np.abs(x - median))
     member = ArmTail("x", x, median, top, reduced_hill(top, level), 1.0, True)
-    return advise(PooledArms([member], top, 1.0, False), level)
+    return advise([member], top, level)
 
 
 # v is promised to fail in at most one sample of ten: of 60 samples, more failures than allowed here

@@ -7,7 +7,13 @@ import pytest
 from scipy.stats import binom
 
 from tailproof.tails.indices import reduced_hill
-from tailproof.tails.moments import TailModel, bounded_moment, choose_alpha, moment_bound
+from tailproof.tails.moments import (
+    TailModel,
+    bounded_moment,
+    choose_alpha,
+    moment_bound,
+    tail_models,
+)
 from tailproof.tails.order_statistics import largest
 
 
@@ -53,7 +59,8 @@ def test_conditional_moment_agrees_with_sampling_the_model():
 def test_a_lower_threshold_gives_the_same_moment():
     x = np.random.default_rng(4).standard_t(3, 5_000)
     top = largest(np.abs(x), keep=2_000)
-    model = TailModel.at_estimate(top, reduced_hill(top, 0.9))
+    hill = reduced_hill(top, 0.9)
+    model, _ = tail_models(top, hill, hill.gamma_upper)
     totals = []
     for share in (model.k / top.n, 0.1, 0.3):
         m = round(share * top.n)
@@ -75,7 +82,7 @@ def test_moment_bound_is_wider_under_dependence():
     x = np.random.default_rng(12).standard_t(4, 2_000)
     top = largest(np.abs(x))
     hill = reduced_hill(top, 0.9)
-    models = (TailModel.at_estimate(top, hill), TailModel.at_upper_limit(top, hill))
+    models = tail_models(top, hill, hill.gamma_upper)
     plain = moment_bound(x, 0.0, 0.0, 1.5, models, 0.9)
     wide = moment_bound(x, 0.0, 0.0, 1.5, models, 0.9, design_effect=5.0)
     assert wide.estimate == plain.estimate

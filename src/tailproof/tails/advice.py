@@ -18,19 +18,13 @@ and no others: draws from them are bounded, so that alpha = 1 and v bounds their
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailproof.tails.indices import IndexEstimate, Spacings, conservative_limit, reduced_hill
-from tailproof.tails.moments import (
-    MomentEstimate,
-    TailModel,
-    bounded_moment,
-    choose_alpha,
-    moment_bound,
-)
+from tailproof.tails.moments import bounded_moment, choose_alpha, moment_bound, tail_models
 from tailproof.tails.order_statistics import OrderStatistics
 
 _SIGNIFICANCE = 0.05  # of an arm's contradiction to the pooled index
@@ -61,7 +55,6 @@ class MomentAdvice:
     finite_mean, finite_variance : bool
         Whether these can be claimed, i.e. whether that limit is above 1 and 2.
     statement : str
-        The same in words.
     """
 
     alpha: float | None
@@ -88,36 +81,18 @@ class ArmTail:
     heavy: bool
 
 
-@dataclass(frozen=True)
-class PooledArms:
-    """All arms together.
-
-    Attributes
-    ----------
-    arms : list of ArmTail
-    top : OrderStatistics
-        The largest deviations of all arms, each divided by its arm's scale.
-    design_effect : float
-    too_dependent : bool
-        Whether dependence leaves too few independent deviations to judge the tail.
-    """
-
-    arms: list[ArmTail]
-    top: OrderStatistics
-    design_effect: float
-    too_dependent: bool
-
-
-def recurring_maximum(top: OrderStatistics) -> bool:
+def _recurring_maximum(top: OrderStatistics) -> bool:
     """Tell whether the largest deviation occurs at least five times: payoffs hit a bound."""
     return top.z.size >= _MIN_REPEATS and bool(top.z[0] == top.z[_MIN_REPEATS - 1])
 
 
-def _contradicting(pool: PooledArms, index_lower: float, level: float) -> tuple[str, float] | None:
+def _contradicting(
+    arms: list[ArmTail], index_lower: float, level: float
+) -> tuple[str, float] | None:
     """Return (name, upper limit of gamma) of the heaviest arm below the pooled index limit."""
-    confidence = 1.0 - _SIGNIFICANCE / len(pool.arms)
+    confidence = 1.0 - _SIGNIFICANCE / len(arms)
     worst: tuple[str, float] | None = None
-    for arm in pool.arms:
+    for arm in arms:
         hill, effect = arm.hill, arm.design_effect
         if not arm.heavy or hill is None or hill.k < _MIN_K or hill.index >= index_lower:
             continue
@@ -131,9 +106,15 @@ def _contradicting(pool: PooledArms, index_lower: float, level: float) -> tuple[
     return worst
 
 
-def _largest(pool: PooledArms, bounds: list[MomentEstimate]) -> tuple[str, MomentEstimate]:
-    i = int(np.argmax([b.upper for b in bounds]))
-    return pool.arms[i].name, MomentEstimate(max(b.estimate for b in bounds), bounds[i].upper)
+def _upper_gamma(
+    arms: list[ArmTail], top: OrderStatistics, hill: IndexEstimate, level: float, effect: float
+) -> tuple[float, str]:
+    """Return the upper limit of gamma that all arms allow, and in words whose it is."""
+    limit = conservative_limit(top, hill, level, design_effect=effect)
+    heavier = _contradicting(arms, 1.0 / limit, level) if len(arms) > 1 else None
+    if heavier is not None:
+        return max(limit, heavier[1]), f" of arm {heavier[0]!r}, the heaviest,"
+    return limit, "" if hill.stable else ", which changes with the threshold,"
 
 
 def _claims(index_lower: float) -> str:
@@ -144,85 +125,74 @@ def _claims(index_lower: float) -> str:
     return "not even a finite mean can be claimed"
 
 
-def _no_alpha(
-    pool: PooledArms, center: float, level: float, index_lower: float | None, why: str
+def advise(
+    arms: list[ArmTail],
+    top: OrderStatistics,
+    level: float,
+    *,
+    design_effect: float = 1.0,
+    too_dependent: bool = False,
 ) -> MomentAdvice:
-    name, seen = _largest(pool, [bounded_moment(a.values, center, 2.0, level) for a in pool.arms])
-    statement = (
-        f"no alpha can be recommended: {why}; of the values seen, and of no others, alpha = 1 and "
-        f"v = {seen.upper:.4g} would hold after subtracting {center:.6g} from every payoff"
-    )
-    finite_mean = index_lower is not None and index_lower > 1.0
-    return MomentAdvice(None, None, None, center, name, index_lower, finite_mean, False, statement)
+    """Return the advice for all `arms` together, with confidence `level`.
 
+    Parameters
+    ----------
+    arms : list of ArmTail
+    top : OrderStatistics
+        The largest deviations of all arms, each divided by its arm's scale.
+    design_effect : float
+        By how much dependence inflates variances.
+    too_dependent : bool
+        Whether dependence leaves too few independent deviations to judge the tail.
+    """
+    center = float(np.median([arm.median for arm in arms]))
+    mean_squares = [bounded_moment(arm.values, center, 2.0, level) for arm in arms]
+    alpha: float | None = None
+    index_lower, bounds = math.nan, mean_squares  # of bounded payoffs, v bounds the mean square
+    hill = None if too_dependent else reduced_hill(top, level, design_effect=design_effect)
+    if too_dependent:
+        alpha, why = 1.0, "of the values seen, and of no others, the variance is finite"
+    elif hill is not None:
+        limit, whose = _upper_gamma(arms, top, hill, level, design_effect)
+        index_lower = 1.0 / limit
+        why = f"tail index{whose} above {index_lower:.2f}, {_claims(index_lower)}"
+        alpha = choose_alpha(index_lower)
+        if alpha is not None:
+            q, models = 1.0 + alpha, tail_models(top, hill, limit)
+            bounds = [
+                moment_bound(a.values, a.median, center, q, models, level, design_effect)
+                for a in arms
+            ]
+            if not all(math.isfinite(bound.upper) for bound in bounds):
+                alpha, bounds = None, mean_squares
+                why = f"the moment of order {q:g} has no finite bound"
+    elif all(_recurring_maximum(arm.top) for arm in arms):
+        alpha, index_lower = 1.0, math.inf
+        why = "the largest deviation recurs, so the payoffs are taken as bounded"
+    else:
+        why = "the largest deviations are too few or tied"
 
-def _alpha_and_v(
-    pool: PooledArms,
-    bounds: list[MomentEstimate],
-    alpha: float,
-    center: float,
-    index_lower: float,
-    why: str,
-) -> MomentAdvice:
-    name, bound = _largest(pool, bounds)
-    arm = f" (largest at arm {name!r})" if len(pool.arms) > 1 else ""
-    statement = (
-        f"{why}; after subtracting {center:.6g} from every payoff, "
-        f"alpha = {alpha:g} and v = {bound.upper:.4g}{arm}"
-    )
+    worst = int(np.argmax([bound.upper for bound in bounds]))
+    name, v = arms[worst].name, bounds[worst].upper
+    if alpha is None:
+        statement = (
+            f"no alpha can be recommended: {why}; of the values seen, and of no others, alpha = 1 "
+            f"and v = {v:.4g} would hold after subtracting {center:.6g} from every payoff"
+        )
+    else:
+        arm = f" (largest at arm {name!r})" if len(arms) > 1 else ""
+        statement = (
+            f"{why}; after subtracting {center:.6g} from every payoff, "
+            f"alpha = {alpha:g} and v = {v:.4g}{arm}"
+        )
     return MomentAdvice(
         alpha=alpha,
-        v=bound.upper,
-        v_estimate=bound.estimate,
+        v=None if alpha is None else v,
+        v_estimate=None if alpha is None else max(bound.estimate for bound in bounds),
         center=center,
         worst_arm=name,
-        index_lower=index_lower if 0.0 < index_lower < math.inf else None,
+        index_lower=None if hill is None else index_lower,
         finite_mean=index_lower > 1.0,
-        finite_variance=index_lower > 2.0,
+        finite_variance=alpha is not None and index_lower > 2.0,
         statement=statement,
     )
-
-
-def _mean_square(
-    pool: PooledArms, center: float, level: float, index_lower: float, why: str
-) -> MomentAdvice:
-    """Return the advice for bounded payoffs: alpha = 1, and v from the mean squares seen."""
-    bounds = [bounded_moment(arm.values, center, 2.0, level) for arm in pool.arms]
-    return _alpha_and_v(pool, bounds, 1.0, center, index_lower, why)
-
-
-def advise(pool: PooledArms, level: float) -> MomentAdvice:
-    """Return the advice for the arms of `pool`, with confidence `level`."""
-    center = float(np.median([arm.median for arm in pool.arms]))
-    if pool.too_dependent:
-        why = "of the values seen, and of no others, the variance is finite"
-        return _mean_square(pool, center, level, 0.0, why)
-    hill = reduced_hill(pool.top, level, design_effect=pool.design_effect)
-    if hill is None:
-        if not all(recurring_maximum(arm.top) for arm in pool.arms):
-            why = "the largest deviations are too few or tied"
-            return _no_alpha(pool, center, level, None, why)
-        why = "the largest deviation recurs, so the payoffs are taken as bounded"
-        return _mean_square(pool, center, level, math.inf, why)
-    limit = conservative_limit(pool.top, hill, level, design_effect=pool.design_effect)
-    whose = "" if hill.stable else ", which changes with the threshold,"
-    hill = replace(hill, gamma_upper=limit)
-    heavier = _contradicting(pool, hill.index_lower, level) if len(pool.arms) > 1 else None
-    if heavier is not None:
-        hill = replace(hill, gamma_upper=max(limit, heavier[1]))
-        whose = f" of arm {heavier[0]!r}, the heaviest,"
-    index_lower = hill.index_lower
-    why = f"tail index{whose} above {index_lower:.2f}, {_claims(index_lower)}"
-    alpha = choose_alpha(index_lower)
-    if alpha is None:
-        return _no_alpha(pool, center, level, index_lower, why)
-    models = (TailModel.at_estimate(pool.top, hill), TailModel.at_upper_limit(pool.top, hill))
-    effect = pool.design_effect
-    bounds = [
-        moment_bound(a.values, a.median, center, 1.0 + alpha, models, level, design_effect=effect)
-        for a in pool.arms
-    ]
-    if not all(math.isfinite(bound.upper) for bound in bounds):
-        why = f"the moment of order {1.0 + alpha:g} has no finite bound"
-        return _no_alpha(pool, center, level, index_lower, why)
-    return _alpha_and_v(pool, bounds, alpha, center, index_lower, why)

@@ -23,10 +23,8 @@ class Curves:
 
     Attributes
     ----------
-    hill : pairs (k, tail index)
-        Classical Hill estimates.
-    reduced_hill : pairs (k, tail index)
-        Bias-reduced Hill estimates.
+    hill, reduced_hill : pairs (k, tail index)
+        Classical and bias-reduced Hill estimates.
     mean_excess : pairs (threshold, mean excess over it)
         Of the absolute deviations. It rises for heavy tails, is flat for exponential ones and
         falls for light ones.
@@ -51,16 +49,8 @@ def _counts(most: int, points: int) -> NDArray[np.int64]:
     return np.unique(np.geomspace(MIN_ORDER_STATISTICS, most, points).round().astype(np.int64))
 
 
-def hill_plot(top: OrderStatistics) -> Pairs:
-    """Return classical Hill estimates of the tail index against k.
-
-    Examples
-    --------
-    >>> from tailproof.tails.order_statistics import largest
-    >>> points = hill_plot(largest(np.random.default_rng(0).pareto(2.0, 10_000) + 1.0))
-    >>> bool(abs(points[-1][1] - 2.0) < 0.2)
-    True
-    """
+def _hill(top: OrderStatistics) -> Pairs:
+    """Return classical Hill estimates of the tail index against k."""
     ks = _counts(top.usable(top.z.size - 1), _POINTS)
     if not ks.size:
         return ()
@@ -70,26 +60,15 @@ def hill_plot(top: OrderStatistics) -> Pairs:
         return _pairs(ks.astype(np.float64), 1.0 / gamma)
 
 
-def reduced_hill_plot(top: OrderStatistics) -> Pairs:
+def _reduced_hill(top: OrderStatistics) -> Pairs:
     """Return bias-reduced Hill estimates of the tail index against k."""
     ks = _counts(top.usable(top.z.size - 1), _REDUCED_POINTS)
     fits = [(k, Spacings.of(top, int(k)).estimate()) for k in ks if top.varied(int(k))]
     return tuple((float(k), 1.0 / gamma) for k, gamma in fits if gamma > 0.0)
 
 
-def mean_excess(top: OrderStatistics) -> Pairs:
-    """Return the mean excess of the deviations over thresholds, at most a hundred of them.
-
-    The four largest deviations are not used as thresholds: a mean of fewer than four excesses is
-    too noisy to plot.
-
-    Examples
-    --------
-    >>> from tailproof.tails.order_statistics import largest
-    >>> points = mean_excess(largest(np.arange(1.0, 11.0)))
-    >>> points[0]  # of 2 .. 10 over 1
-    (1.0, 5.0)
-    """
+def _mean_excess(top: OrderStatistics) -> Pairs:
+    """Return the mean excess of the deviations over thresholds exceeded by at least four."""
     z = top.z
     if z.size < 5:
         return ()
@@ -101,7 +80,7 @@ def mean_excess(top: OrderStatistics) -> Pairs:
     return _pairs(z[counts][::-1], excess[::-1])
 
 
-def gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
+def _gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
     """Return sample against Gaussian quantiles, at probabilities that are denser near 0 and 1."""
     n = values.size
     half = np.geomspace(0.5 / n, 0.5, _POINTS // 2)
@@ -115,9 +94,5 @@ def gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
 
 def curves(values: NDArray[np.float64], center: float, top: OrderStatistics) -> Curves:
     """Return all plot data of one series, `top` being its largest absolute deviations."""
-    return Curves(
-        hill=hill_plot(top),
-        reduced_hill=reduced_hill_plot(top),
-        mean_excess=mean_excess(top),
-        quantiles=gaussian_quantiles(values, center),
-    )
+    quantiles = _gaussian_quantiles(values, center)
+    return Curves(_hill(top), _reduced_hill(top), _mean_excess(top), quantiles)

@@ -29,10 +29,8 @@ class Dependence:
 
     Attributes
     ----------
-    autocorrelation : float
-        Lag-1 autocorrelation of the ranks of the payoffs.
-    autocorrelation_of_size : float
-        The same of their absolute deviations from the center.
+    autocorrelation, autocorrelation_of_size : float
+        Lag-1 autocorrelation of the ranks of the payoffs, and of their absolute deviations.
     p_value : float
         Of the hypothesis that both are zero (two-sided, Bonferroni over the two).
     across : float
@@ -55,16 +53,10 @@ class Dependence:
 
 
 def rank_autocorrelation(values: NDArray[np.float64]) -> float:
-    """Return the lag-1 autocorrelation of the ranks; 0 for values that are all equal.
-
-    Examples
-    --------
-    >>> round(rank_autocorrelation(np.arange(100.0)), 2)
-    0.97
-    """
+    """Return the lag-1 autocorrelation of the ranks; 0 for values that are all equal."""
     from scipy.stats import rankdata
 
-    ranks = rankdata(values[:MAX_LENGTH])
+    ranks = rankdata(values)
     ranks -= ranks.mean()
     total = float(ranks @ ranks)
     return float(ranks[1:] @ ranks[:-1]) / total if total > 0.0 else 0.0
@@ -76,10 +68,6 @@ def _p_value(n: int, *correlations: float) -> float:
 
     largest = max(abs(r) for r in correlations)
     return min(1.0, len(correlations) * 2.0 * float(norm.sf(math.sqrt(n) * largest)))
-
-
-def _effect(n: int, r: float) -> float:
-    return min(max((1.0 + r) / max(1.0 - r, 1e-12), 1.0), float(n))
 
 
 def dependence(values: NDArray[np.float64], center: float) -> Dependence:
@@ -96,24 +84,17 @@ def dependence(values: NDArray[np.float64], center: float) -> Dependence:
     head = values[:MAX_LENGTH]
     plain = rank_autocorrelation(head)
     size = rank_autocorrelation(np.abs(head - center))
-    p = _p_value(head.size, plain, size)
-    effect = _effect(values.size, max(plain, size)) if p < _SIGNIFICANT else 1.0
+    p, r, effect = _p_value(head.size, plain, size), max(plain, size), 1.0
+    if p < _SIGNIFICANT:
+        effect = min(max((1.0 + r) / max(1.0 - r, 1e-12), 1.0), float(values.size))
     return Dependence(plain, size, p, 1.0, effect)
 
 
 def across_arms(exceeds: NDArray[np.bool_]) -> float:
-    """Return how much more the count of large deviations per row varies than for independent arms.
+    """Return the variance of the row counts of large deviations over that of independent arms.
 
-    Parameters
-    ----------
-    exceeds : array of shape (rows, arms)
-        Whether the payoff is a large deviation of its arm.
-
-    Returns
-    -------
-    float
-        Variance of the row counts over that of independent arms, at least 1; 1 if the excess is not
-        significant at 1 %.
+    `exceeds` (rows, arms) tells whether a payoff is a large deviation of its arm. The result is 1
+    if the excess is not significant at 1 %.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
 from tailproof.tails import dependence as dep
-from tailproof.tails.advice import ArmTail, MomentAdvice, PooledArms, advise
+from tailproof.tails.advice import ArmTail, MomentAdvice, advise
 from tailproof.tails.curves import curves
 from tailproof.tails.dependence import Dependence
 from tailproof.tails.files import Progress, read_table
@@ -29,35 +29,35 @@ _TOO_MANY_REJECTIONS = 0.01
 _POOL_SHARE = 0.3
 
 
-def _side(side: str, top: OrderStatistics, level: float) -> TailSide:
+def _side(
+    side: str, values: NDArray[np.float64], center: float, top: OrderStatistics | None, level: float
+) -> TailSide:
+    top = largest(deviations(values, center, side)) if top is None else top
     return TailSide(side, reduced_hill(top, level), moment(top, level), pickands(top, level))
 
 
 def _examine(
     name: str,
     values: NDArray[np.float64],
+    center: float,
     top: OrderStatistics,
+    dependence: Dependence,
     level: float,
     *,
-    center: float,
-    dependence: Dependence,
     tests: Normality | None,
     rejected: bool,
 ) -> ArmDiagnosis:
-    """Diagnose one series whose dependence and normality are known; `_advise` adds alpha."""
+    """Diagnose one series whose dependence and normality are known, but for its alpha."""
     fit = fit_shape(top, level, design_effect=dependence.design_effect)
     verdict, reason = judge(rejected, fit, dependence)
-    right, left = (
-        _side(side, largest(deviations(values, center, side)), level) for side in ("right", "left")
-    )
     return ArmDiagnosis(
         name=name,
         n=values.size,
         center=center,
         scale=robust_scale(np.abs(values - center)),
-        both=_side("both", top, level),
-        right=right,
-        left=left,
+        both=_side("both", values, center, top, level),
+        right=_side("right", values, center, None, level),
+        left=_side("left", values, center, None, level),
         shape=fit,
         normality=tests,
         rejected=rejected,
@@ -69,53 +69,38 @@ def _examine(
     )
 
 
-def _advise(
-    pooled: ArmDiagnosis, top: OrderStatistics, tails: list[ArmTail], level: float
+def _with_advice(
+    diagnosis: ArmDiagnosis, top: OrderStatistics, arms: list[ArmTail], level: float
 ) -> tuple[ArmDiagnosis, MomentAdvice]:
-    """Return `pooled` with its alpha, and the advice for the arms in it."""
-    pool = PooledArms(
-        arms=tails,
-        top=top,
-        design_effect=pooled.dependence.design_effect,
-        too_dependent=too_dependent(pooled.shape, pooled.dependence),
+    """Return the diagnosis of `arms` together with its alpha, and the advice."""
+    advice = advise(
+        arms,
+        top,
+        level,
+        design_effect=diagnosis.dependence.design_effect,
+        too_dependent=too_dependent(diagnosis.shape, diagnosis.dependence),
     )
-    advice = advise(pool, level)
-    return replace(pooled, alpha=advice.alpha), advice
+    return replace(diagnosis, alpha=advice.alpha), advice
 
 
 def _examine_arm(
     arm: Series, level: float, seed: int
 ) -> tuple[ArmDiagnosis, ArmTail, MomentAdvice]:
-    center = float(np.median(arm.values))
-    top = largest(np.abs(arm.values - center))
-    tests = normality(arm.values, seed)
-    dependence = dep.dependence(arm.values, center)
+    values, center = arm.values, float(np.median(arm.values))
+    top = largest(np.abs(values - center))
+    tests, dependence = normality(values, seed), dep.dependence(values, center)
     diagnosis = _examine(
-        arm.name,
-        arm.values,
-        top,
-        level,
-        center=center,
-        dependence=dependence,
-        tests=tests,
-        rejected=tests.rejected,
+        arm.name, values, center, top, dependence, level, tests=tests, rejected=tests.rejected
     )
-    tail = ArmTail(
-        name=arm.name,
-        values=arm.values,
-        median=center,
-        top=top,
-        hill=diagnosis.both.hill,
-        design_effect=dependence.design_effect,
-        heavy=diagnosis.heavy,
-    )
-    diagnosis, advice = _advise(diagnosis, top, [tail], level)
+    hill, heavy = diagnosis.both.hill, diagnosis.heavy
+    tail = ArmTail(arm.name, values, center, top, hill, dependence.design_effect, heavy)
+    diagnosis, advice = _with_advice(diagnosis, top, [tail], level)
     return diagnosis, tail, advice
 
 
 def _examine_pool(
-    source: Table, arms: list[ArmDiagnosis], level: float
-) -> tuple[ArmDiagnosis, OrderStatistics]:
+    source: Table, arms: list[ArmDiagnosis], tails: list[ArmTail], level: float
+) -> tuple[ArmDiagnosis, MomentAdvice]:
     """Diagnose all arms together: deviations from the arms' medians over the arms' scales."""
     from scipy.stats import binom
 
@@ -124,21 +109,14 @@ def _examine_pool(
     if source.aligned:
         across = dep.across_arms(np.abs(np.stack(parts, axis=1)) > 1.0)
     values = np.concatenate(parts)
-    z = np.abs(values)
-    top = largest(z, keep=max(int(_POOL_SHARE * z.size), 200))
-    rejections = sum(a.rejected for a in arms)
-    by_chance = float(binom.sf(rejections - 1, len(arms), REJECTION))
+    top = largest(np.abs(values), keep=max(int(_POOL_SHARE * values.size), 200))
+    dependence = dep.pooled([(a.n, a.dependence) for a in arms], across)
+    by_chance = float(binom.sf(sum(a.rejected for a in arms) - 1, len(arms), REJECTION))
+    rejected = by_chance < _TOO_MANY_REJECTIONS
     diagnosis = _examine(
-        f"all {len(arms)} arms",
-        values,
-        top,
-        level,
-        center=0.0,
-        dependence=dep.pooled([(a.n, a.dependence) for a in arms], across),
-        tests=None,
-        rejected=by_chance < _TOO_MANY_REJECTIONS,
+        f"all {len(arms)} arms", values, 0.0, top, dependence, level, tests=None, rejected=rejected
     )
-    return diagnosis, top
+    return _with_advice(diagnosis, top, tails, level)
 
 
 def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
@@ -159,23 +137,15 @@ def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
     ]
 
 
-def _diagnose_table(source: Table, *, transform: str, level: float, seed: int) -> Diagnosis:
+def _diagnose_table(source: Table, transform: str, level: float, seed: int) -> Diagnosis:
     source = diagnosable(transformed(source, transform))
     examined = [_examine_arm(arm, level, seed) for arm in source.arms]
     arms = [diagnosis for diagnosis, _, _ in examined]
-    if len(arms) == 1:
-        pooled, advice = arms[0], examined[0][2]
-    else:
-        pooled, top = _examine_pool(source, arms, level)
-        pooled, advice = _advise(pooled, top, [tail for _, tail, _ in examined], level)
-    return Diagnosis(
-        arms=tuple(arms),
-        pooled=pooled,
-        advice=advice,
-        level=level,
-        seed=seed,
-        notes=(*source.notes, *_dependence_note(pooled)),
-    )
+    pooled, advice = arms[0], examined[0][2]
+    if len(arms) > 1:
+        pooled, advice = _examine_pool(source, arms, [tail for _, tail, _ in examined], level)
+    notes = (*source.notes, *_dependence_note(pooled))
+    return Diagnosis(tuple(arms), pooled, advice, level, seed, notes)
 
 
 def diagnose(
@@ -201,15 +171,10 @@ def diagnose(
     transform : {"none", "log-returns", "differences"}
         Applied to each arm first.
 
-    Returns
-    -------
-    Diagnosis
-
     Notes
     -----
-    Arms are centered at their medians. The verdict keeps "not Gaussian" and "heavy-tailed" apart
-    (see `tailproof.tails.verdict`); tail indices are those of `tailproof.tails.indices`, alpha and
-    v those of `tailproof.tails.moments`.
+    Arms are centered at their medians. `tailproof.tails.verdict` describes the verdict,
+    `tailproof.tails.indices` the tail indices and `tailproof.tails.moments` alpha and v.
 
     Examples
     --------
@@ -225,7 +190,7 @@ def diagnose(
     """
     level = checks.in_unit_interval("level", level, closed_above=False)
     seed = checks.integer("seed", seed, low=0)
-    return _diagnose_table(table(payoffs, by), transform=transform, level=level, seed=seed)
+    return _diagnose_table(table(payoffs, by), transform, level, seed)
 
 
 def diagnose_file(
@@ -254,10 +219,6 @@ def diagnose_file(
     progress : callable, optional
         Called with the number of rows read so far, about every million rows.
 
-    Returns
-    -------
-    Diagnosis
-
     Examples
     --------
     >>> import tempfile, pathlib
@@ -271,4 +232,4 @@ def diagnose_file(
     level = checks.in_unit_interval("level", level, closed_above=False)
     seed = checks.integer("seed", seed, low=0)
     source = read_table(path, by=by, value=value, progress=progress)
-    return _diagnose_table(source, transform=transform, level=level, seed=seed)
+    return _diagnose_table(source, transform, level, seed)

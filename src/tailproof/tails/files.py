@@ -16,6 +16,7 @@ import numpy as np
 
 from tailproof._util import tables
 from tailproof._util.optional import require
+from tailproof._util.tables import DataFileError
 from tailproof.tails.series import Series, Table, check_magnitude, listed, split
 
 Progress: TypeAlias = Callable[[int], None]
@@ -30,14 +31,6 @@ class _Plan:
     values: list[str]
     by: str | None
     notes: list[str]
-
-
-def _check_column(role: str, name: str, header: Sequence[str]) -> None:
-    if name not in header:
-        raise ValueError(
-            f"`{role}` must be a column of the file, but got {role}={name!r}; "
-            f"there are {listed(header)}."
-        )
 
 
 def _wide_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
@@ -64,13 +57,15 @@ def _plan(
     header: Sequence[str], numeric: Sequence[bool], by: str | None, value: str | None
 ) -> _Plan:
     """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
-    if by is not None:
-        _check_column("by", by, header)
-    if value is not None:
-        _check_column("value", value, header)
+    for role, name in (("by", by), ("value", value)):
+        if name is not None and name not in header:
+            raise ValueError(
+                f"`{role}` must be a column of the file, but got {role}={name!r}; "
+                f"there are {listed(header)}."
+            )
     if by is not None and value is None:
         candidates = [
-            name for name, good in zip(header, numeric, strict=True) if good and name and name != by
+            n for n, good in zip(header, numeric, strict=True) if good and n not in ("", by)
         ]
         if len(candidates) != 1:
             raise ValueError(
@@ -112,16 +107,14 @@ def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progr
     try:
         file = parquet.ParquetFile(path)
     except arrow.ArrowInvalid as error:
-        raise tables.DataFileError(
-            f"{path}: expected a Parquet file, but found: {error}."
-        ) from error
+        raise DataFileError(f"{path}: expected a Parquet file, but found: {error}.") from error
     with file:
         schema, types = file.schema_arrow, arrow.types
         numeric = [
             types.is_integer(t) or types.is_floating(t) or types.is_decimal(t) for t in schema.types
         ]
         if not schema.names:
-            raise tables.DataFileError(f"{path}: expected columns of payoffs, but found none.")
+            raise DataFileError(f"{path}: expected columns of payoffs, but found none.")
         plan, columns = _plan(schema.names, numeric, by, value), tables.Columns()
         for name in plan.values:
             if not numeric[schema.names.index(name)]:
@@ -131,24 +124,20 @@ def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progr
         for batch in file.iter_batches(batch_size=tables.CHUNK_ROWS, columns=wanted):
             for name in plan.values:
                 values = batch.column(name).cast(arrow.float64()).to_numpy(zero_copy_only=False)
-                _check_finite(path, name, values, columns.rows)
+                wrong = np.flatnonzero(~np.isfinite(values))
+                if wrong.size:
+                    raise DataFileError(
+                        f"{path}: expected finite numbers, but found {values[wrong[0]]} "
+                        f"in row {columns.rows + wrong[0] + 1}, column {name!r}."
+                    )
                 columns.add(name, values)
             if plan.by is not None:
                 columns.add_text(plan.by, [str(x) for x in batch.column(plan.by).to_pylist()])
             columns.rows += batch.num_rows
             progress(columns.rows)
     if not columns.rows:
-        raise tables.DataFileError(f"{path}: expected rows of payoffs, but found none.")
+        raise DataFileError(f"{path}: expected rows of payoffs, but found none.")
     return _table(plan, columns)
-
-
-def _check_finite(path: Path, name: str, values: tables.Array, before: int) -> None:
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size:
-        raise tables.DataFileError(
-            f"{path}: expected finite numbers, but found {values[wrong[0]]} "
-            f"in row {before + int(wrong[0]) + 1}, column {name!r}."
-        )
 
 
 _READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
@@ -161,29 +150,7 @@ def read_table(
     value: str | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    r"""Read arms from a CSV or Parquet file.
-
-    Parameters
-    ----------
-    path : str or Path
-    by, value : str, optional
-        The columns of arms and payoffs of a long table.
-    progress : callable, optional
-        Called with the number of rows read so far, every million rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = Path(folder.name) / "wide.csv"
-    >>> _ = path.write_text("day,a,b\n2020-01-01,1,2\n2020-01-02,3,4\n")
-    >>> table = read_table(path)
-    >>> [(arm.name, arm.values.tolist()) for arm in table.arms]
-    [('a', [1.0, 3.0]), ('b', [2.0, 4.0])]
-    >>> table.notes
-    ["the first column, 'day', is taken for dates or labels and left out"]
-    >>> folder.cleanup()
-    """
+    """Read arms from a CSV or Parquet file; `diagnose_file` documents the arguments."""
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:

@@ -46,26 +46,17 @@ _HILL_SHARE, _OTHER_SHARE = 0.7, 0.5  # of n^(2/3)
 _MOMENT_BIAS = 2.9  # times 1 / k
 _MAX_DRIFT = 50.0  # |d| beyond which spacings are zero for all purposes
 
-# Two estimates of the same number from nested samples differ by more than this many standard
-# deviations three times in a thousand.
-_CONTRADICTION = 3.0
+_CONTRADICTION = 3.0  # standard deviations between estimates of one number from nested samples
 
 
 @dataclass(frozen=True)
 class IndexEstimate:
-    """One estimate of the extreme value index gamma = 1 / tail index.
+    """An estimate of the extreme value index gamma = 1 / tail index by one `method`.
 
-    Attributes
-    ----------
-    method : str
-        "hill", "moment" or "pickands".
-    gamma, gamma_lower, gamma_upper : float
-        The estimate and its two-sided confidence limits.
-    k : int
-        The number of order statistics used (for Pickands the outermost, 4 times the innermost).
-    stable : bool
-        Whether the estimate from the first k tried agrees with those from fewer order statistics.
-        If not, the index changes with the threshold, and the interval is for the threshold used.
+    The limits are those of a two-sided confidence interval, k is the number of order statistics
+    used (for Pickands the outermost, 4 times the innermost). Unless `stable`, the estimate from the
+    first k tried contradicts those from fewer order statistics: the index changes with the
+    threshold, and the interval is for the threshold used.
     """
 
     method: str
@@ -78,33 +69,24 @@ class IndexEstimate:
     @property
     def index(self) -> float:
         """The tail index 1 / gamma; infinite where gamma is not positive."""
-        return _reciprocal(self.gamma)
+        return 1.0 / self.gamma if self.gamma > 0.0 else math.inf
 
     @property
     def index_lower(self) -> float:
         """The lower confidence limit of the tail index."""
-        return _reciprocal(self.gamma_upper)
+        return 1.0 / self.gamma_upper if self.gamma_upper > 0.0 else math.inf
 
     @property
     def index_upper(self) -> float:
         """The upper confidence limit of the tail index."""
-        return _reciprocal(self.gamma_lower)
-
-
-def _reciprocal(gamma: float) -> float:
-    return 1.0 / gamma if gamma > 0.0 else math.inf
+        return 1.0 / self.gamma_lower if self.gamma_lower > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
 class Spacings:
     """The likelihood of k scaled log-spacings: the bias-reduced Hill estimator.
 
-    Attributes
-    ----------
-    u : array of shape (k,)
-        Scaled log-spacings U_1 .. U_k.
-    w : array of shape (k,)
-        (j / (k + 1))^(-rho).
+    `u` are U_1 .. U_k and `w` the weights (j / (k + 1))^(-rho), both (k,).
     """
 
     u: NDArray[np.float64]
@@ -212,19 +194,8 @@ def reduced_hill(
 ) -> IndexEstimate | None:
     """Return the bias-reduced Hill estimate with its profile likelihood interval.
 
-    Parameters
-    ----------
-    top : OrderStatistics
-        The largest deviations of one side.
-    level : float
-        Two-sided confidence of the interval.
-    design_effect : float
-        By how much dependence inflates variances; 1 for independent payoffs.
-
-    Returns
-    -------
-    IndexEstimate or None
-        None if the largest deviations are too few or tied.
+    `level` is the interval's two-sided confidence, `design_effect` the factor by which dependence
+    inflates variances. The result is None if the largest deviations are too few or tied.
 
     Examples
     --------
@@ -248,10 +219,7 @@ def reduced_hill(
         return None
     spacings = Spacings.of(top, k)
     gamma, confidence = spacings.estimate(), 0.5 + 0.5 * level
-    lower, upper = (
-        spacings.limit(gamma, confidence, upper=side, design_effect=design_effect)
-        for side in (False, True)
-    )
+    lower, upper = (spacings.limit(gamma, confidence, end, design_effect) for end in (False, True))
     return IndexEstimate("hill", gamma, lower, upper, k, stable=k == start)
 
 
@@ -269,9 +237,7 @@ def conservative_limit(
     k = top.usable(standard_k(top.n, _HILL_SHARE))
     confidence = 0.5 + 0.5 * level
     spacings = Spacings.of(top, k)
-    reduced = spacings.limit(
-        spacings.estimate(), confidence, upper=True, design_effect=design_effect
-    )
+    reduced = spacings.limit(spacings.estimate(), confidence, True, design_effect)
     classical = hill(top, k) * (1.0 + float(ndtri(confidence)) * math.sqrt(design_effect / k))
     return max(estimate.gamma_upper, reduced, classical)
 
@@ -317,14 +283,13 @@ def _normal_estimate(
     *,
     nested: bool,
 ) -> IndexEstimate | None:
+    """Return an estimate whose interval is normal with `variance(gamma)` / k, or None."""
     start = k = top.usable(standard_k(top.n, _OTHER_SHARE))
     if not top.sufficient(k):
         return None
     if nested:
         k = stable_k(k, lambda m: gamma(top, m), lambda m, g: variance(g) / m)
-    if not top.varied(k):
-        return None
-    g = gamma(top, k)
+    g = gamma(top, k) if top.varied(k) else math.nan
     if not math.isfinite(g):
         return None
     half = float(ndtri(0.5 + 0.5 * level)) * math.sqrt(variance(g) / k)

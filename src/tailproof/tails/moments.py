@@ -67,33 +67,15 @@ def choose_alpha(index_lower: float) -> float | None:
 
 @dataclass(frozen=True)
 class TailModel:
-    """The fitted tail beyond the k-th largest deviation, at one gamma.
+    """The tail beyond the k-th largest deviation, with the spacings model's gamma and drift d.
 
-    Attributes
-    ----------
-    top : OrderStatistics
-        The largest deviations, in any unit: only ratios are used.
-    k : int
-        Number of deviations in the fit.
-    gamma, drift : float
-        The parameters gamma and d of the spacings model.
+    The deviations are in any unit: only their ratios are used.
     """
 
     top: OrderStatistics
     k: int
     gamma: float
     drift: float
-
-    @classmethod
-    def at_estimate(cls, top: OrderStatistics, hill: IndexEstimate) -> TailModel:
-        """Return the model at the maximum likelihood estimate."""
-        return cls(top, hill.k, hill.gamma, Spacings.of(top, hill.k).drift())
-
-    @classmethod
-    def at_upper_limit(cls, top: OrderStatistics, hill: IndexEstimate) -> TailModel:
-        """Return the model at the upper confidence limit of gamma."""
-        drift = Spacings.of(top, hill.k).drift(hill.gamma_upper)
-        return cls(top, hill.k, hill.gamma_upper, drift)
 
     def _beyond_k(self, q: float) -> float:
         """Return E[(z / z_{k+1})^q | z > z_{k+1}] by quadrature in y = -ln t."""
@@ -123,6 +105,15 @@ class TailModel:
         return (between + k * (float(top.z[k]) / u) ** q * beyond) / m
 
 
+def tail_models(
+    top: OrderStatistics, hill: IndexEstimate, gamma_upper: float
+) -> tuple[TailModel, TailModel]:
+    """Return the tail at the estimate of gamma and at an upper limit of it."""
+    k, spacings = hill.k, Spacings.of(top, hill.k)
+    at_estimate = TailModel(top, k, hill.gamma, spacings.drift())
+    return at_estimate, TailModel(top, k, gamma_upper, spacings.drift(gamma_upper))
+
+
 def moment_bound(
     values: NDArray[np.float64],
     median: float,
@@ -130,25 +121,12 @@ def moment_bound(
     q: float,
     models: tuple[TailModel, TailModel],
     level: float,
-    *,
     design_effect: float = 1.0,
 ) -> MomentEstimate:
-    """Bound E|y - center|^q of one arm.
+    """Bound E|y - center|^q of one arm with payoffs `values` (n,), with confidence `level`.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        The arm's payoffs.
-    median, center : float
-        Their median, and the constant subtracted from the payoffs of all arms.
-    q : float
-        Order of the moment, 1 + alpha.
-    models : pair of TailModel
-        The tail at the estimate of gamma and at its upper limit; of the arm, or of all arms.
-    level : float
-        Confidence of the bound.
-    design_effect : float
-        By how much dependence inflates variances.
+    `center` is the constant subtracted from the payoffs of all arms, `models` are `tail_models` of
+    the arm or of all arms, `design_effect` is the factor by which dependence inflates variances.
     """
     from scipy.stats import beta
 

@@ -30,11 +30,10 @@ class Normality:
         Excess kurtosis (0 for the Gaussian). Under heavy tails it estimates nothing, it only grows.
     statistic : float
         Kolmogorov-Smirnov distance to the fitted Gaussian.
-    ks_p : float
-        p-value by the Kolmogorov distribution, as if mean and deviation had been known: too large,
-        so a rejection by it is a rejection indeed.
-    lilliefors_p : float
-        p-value that allows for the fitted mean and deviation, by Monte Carlo; at least 1 / 2000.
+    ks_p, lilliefors_p : float
+        Its p-value by the Kolmogorov distribution, as if mean and deviation had been known (too
+        large, so a rejection by it is a rejection indeed), and by Monte Carlo, which allows for the
+        fitted mean and deviation (at least 1 / 2000).
     tested : int
         Number of payoffs the two tests used.
     """
@@ -52,13 +51,7 @@ class Normality:
 
 
 def excess_kurtosis(values: NDArray[np.float64]) -> float:
-    """Return m4 / m2^2 - 3 of values that are not all equal.
-
-    Examples
-    --------
-    >>> excess_kurtosis(np.array([-1.0, 1.0]))
-    -2.0
-    """
+    """Return m4 / m2^2 - 3 of values that are not all equal."""
     from scipy.stats import kurtosis
 
     z = values - values.mean()
@@ -94,11 +87,6 @@ def lilliefors_p(distance: float, n: int, seed: int) -> float:
     The null law of Stephens' modified statistic is simulated 1,999 times, at the largest of the
     sizes 10, 20, 40, 100, 250, 1000 that does not exceed `n`: the modified statistic does not
     depend on n to the precision the simulation has.
-
-    Examples
-    --------
-    >>> lilliefors_p(0.2, 100, seed=0)
-    0.0005
     """
     size = max((s for s in _NULL_SIZES if s <= n), default=_NULL_SIZES[0])
     beyond = int(np.count_nonzero(_null(size, seed) >= _modified(distance, n)))

@@ -22,16 +22,9 @@ _GROWTH = 2.0 / 3.0
 
 @dataclass(frozen=True)
 class OrderStatistics:
-    """The largest deviations of one side.
+    """The m largest deviations of one side, `z` (m,), all above zero and in decreasing order.
 
-    Attributes
-    ----------
-    z : array of shape (m,)
-        The m largest deviations above zero, in decreasing order.
-    n : int
-        Number of payoffs (of both sides).
-    positive : int
-        Number of deviations above zero; the others are on the other side or at the center.
+    `n` is the number of payoffs of both sides, `positive` that of the deviations above zero.
     """
 
     z: NDArray[np.float64]
@@ -39,11 +32,7 @@ class OrderStatistics:
     positive: int
 
     def strict(self, k: int) -> int:
-        """Return how many of the `k` largest deviations exceed the next one: `k` but for ties.
-
-        Where payoffs are rounded or many are equal, a threshold equal to them would count some of
-        them as excesses of zero.
-        """
+        """Return how many of the `k` largest deviations exceed the next one: `k` but for ties."""
         return int(np.count_nonzero(self.z[:k] > self.z[k]))
 
     def usable(self, k: int) -> int:
@@ -61,13 +50,7 @@ class OrderStatistics:
 
 
 def standard_k(n: int, share: float) -> int:
-    """Return `share` times n^(2/3), rounded: a count of order statistics to start from.
-
-    Examples
-    --------
-    >>> standard_k(5_000, 0.7)
-    205
-    """
+    """Return `share` times n^(2/3), rounded: a count of order statistics to start from."""
     return round(share * n**_GROWTH)
 
 
@@ -93,9 +76,8 @@ def largest(z: NDArray[np.float64], *, keep: int | None = None) -> OrderStatisti
     m = min(n, keep if keep is not None else 4 * math.ceil(n**_GROWTH) + 200)
     head = np.partition(z, n - m)[n - m :] if m < n else z.copy()
     head = np.sort(head)[::-1]
-    return OrderStatistics(
-        z=np.ascontiguousarray(head[head > 0.0]), n=n, positive=int(np.count_nonzero(z > 0.0))
-    )
+    positive = int(np.count_nonzero(z > 0.0))
+    return OrderStatistics(np.ascontiguousarray(head[head > 0.0]), n, positive)
 
 
 def robust_scale(z: NDArray[np.float64]) -> float:

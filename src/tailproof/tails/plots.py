@@ -40,13 +40,8 @@ def _hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
             label=f"chosen k, {level:.0%} interval",
         )
     ax.axhline(2.0, color=_SOFT, linestyle=":", linewidth=1.0)
-    ax.annotate(
-        "finite variance above",
-        (1.0, 2.0),
-        xycoords=("axes fraction", "data"),
-        ha="right",
-        fontsize=7,
-    )
+    where = ("axes fraction", "data")
+    ax.annotate("finite variance above", (1.0, 2.0), xycoords=where, ha="right", fontsize=7)
     indices = [y for _, y in (*arm.curves.hill, *arm.curves.reduced_hill)]
     ax.set_ylim(0.0, min(_MAX_INDEX, 1.1 * max([*indices, 2.5])))
     ax.legend(fontsize=7, loc="upper right")
@@ -118,32 +113,19 @@ def _sides(ax: Axes, arm: ArmDiagnosis) -> None:
 
 
 def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
-    """Write the plots of `diagnosis` to a PNG file and return its path.
-
-    Needs matplotlib (`pip install tailproof[plot]`).
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from tailproof.tails import diagnose
-    >>> diagnosis = diagnose(np.random.default_rng(0).standard_t(3, size=500))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     draw(diagnosis, Path(folder) / "tails.png").stat().st_size > 10_000
-    True
-    """
+    """Write the plots of `diagnosis` to a PNG file and return its path."""
     figure = plotting.new_figure(figsize=(11.0, 8.0), dpi=110, layout="constrained")
     axes = figure.subplots(2, 2)
     _hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
     _mean_excess(axes[0, 1], diagnosis.pooled)
     _quantiles(axes[1, 0], diagnosis.pooled)
+    pooled = diagnosis.pooled
     if len(diagnosis.arms) > 1:
         _arms(axes[1, 1], diagnosis)
     else:
-        _sides(axes[1, 1], diagnosis.pooled)
+        _sides(axes[1, 1], pooled)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
-    pooled = diagnosis.pooled
     figure.suptitle(f"{pooled.name}: {pooled.verdict}", color=_COLORS[pooled.verdict])
     path = Path(path)
     files.write_bytes(path, plotting.image(figure, "png"))

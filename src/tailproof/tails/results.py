@@ -20,13 +20,8 @@ from tailproof.tails.verdict import HEAVY
 class TailSide:
     """The tail index of one side by three estimators; None if payoffs are too few or tied.
 
-    Attributes
-    ----------
-    side : str
-        "both" (absolute deviations), "right" or "left".
-    hill : IndexEstimate or None
-        Bias-reduced Hill estimate: the one the advice rests on.
-    moment, pickands : IndexEstimate or None
+    `side` is "both" (absolute deviations), "right" or "left". `hill` is the bias-reduced estimate,
+    the one the advice rests on.
     """
 
     side: str
@@ -44,9 +39,8 @@ class ArmDiagnosis:
 
     Attributes
     ----------
-    name : str
-    n : int
-        Number of payoffs.
+    name, n
+        The arm, and its number of payoffs.
     center, scale : float
         Median, and 0.9-quantile of the absolute deviations from it. Pooled payoffs are the arms'
         deviations divided by the arms' scales, so these are 0 and 1.
@@ -57,12 +51,8 @@ class ArmDiagnosis:
         None for pooled payoffs: arms that are Gaussian each need not be so together.
     rejected : bool
         Whether the Gaussian is rejected; pooled: in more arms than chance explains.
-    dependence : Dependence
-    verdict, reason : str
     alpha : float or None
         The alpha that the tail index of this arm alone allows; None if none.
-    curves : Curves
-        Plot data.
     """
 
     name: str

@@ -31,15 +31,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Table:
-    """Arms to diagnose.
+    """Arms to diagnose, and `notes` on how they were made from the input.
 
-    Attributes
-    ----------
-    arms : list of Series
-    aligned : bool
-        Whether the i-th payoffs of all arms were observed together (the rows of a wide table).
-    notes : list of str
-        How the arms were made from the input.
+    `aligned` tells whether the i-th payoffs of all arms were observed together (the rows of a wide
+    table).
     """
 
     arms: list[Series]
@@ -48,13 +43,7 @@ class Table:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return names as text, at most `most` of them.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
+    """Return names as text, such as "'a', 'b' and 1 more", at most `most` of them."""
     head = ", ".join(repr(name) for name in names[:most])
     return head + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -67,10 +56,10 @@ def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
         )
 
 
-def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    array = checks.finite_array(name, values, ndim=1)
-    check_magnitude(name, array)
-    return array
+def _series(name: str, label: str, values: ArrayLike) -> Series:
+    array = checks.finite_array(label, values, ndim=1)
+    check_magnitude(label, array)
+    return Series(name, array)
 
 
 def split(
@@ -84,14 +73,8 @@ def split(
     return [Series(name, piece) for name, piece in zip(names, pieces, strict=True)]
 
 
-def group(labels: ArrayLike, values: NDArray[np.float64]) -> list[Series]:
-    """Split `values` by their labels, arms in the order of their first payoff.
-
-    Examples
-    --------
-    >>> [(s.name, s.values.tolist()) for s in group(["b", "a", "b"], np.array([1.0, 2.0, 3.0]))]
-    [('b', [1.0, 3.0]), ('a', [2.0])]
-    """
+def _group(labels: ArrayLike, values: NDArray[np.float64]) -> list[Series]:
+    """Split `values` by their labels, arms in the order of their first payoff."""
     keys = np.asarray(labels)
     if keys.ndim != 1 or keys.size != values.size:
         raise ValueError(
@@ -107,29 +90,21 @@ def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
     if isinstance(payoffs, Mapping):
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` is a mapping, but got both.")
-        arms = [Series(str(k), _checked(f"payoffs[{k!r}]", v)) for k, v in payoffs.items()]
-        return Table(arms)
+        return Table([_series(str(k), f"payoffs[{k!r}]", v) for k, v in payoffs.items()])
     if isinstance(payoffs, (str, bytes)):
         raise ValueError(f"`payoffs` must be an array of numbers, but got {payoffs!r}.")
     if np.ndim(payoffs) == 2:
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` has columns, but got both.")
         block = checks.finite_array("payoffs", payoffs, ndim=2)
-        columns = [Series(f"arm {j}", _checked("payoffs", c)) for j, c in enumerate(block.T)]
+        columns = [_series(f"arm {j}", "payoffs", c) for j, c in enumerate(block.T)]
         return Table(columns, aligned=len(columns) > 1)
-    values = _checked("payoffs", payoffs)
-    return Table([Series("payoffs", values)] if by is None else group(by, values))
+    series = _series("payoffs", "payoffs", payoffs)
+    return Table([series] if by is None else _group(by, series.values))
 
 
 def transformed(source: Table, transform: str) -> Table:
-    """Return the arms with `transform` applied to each in its own order.
-
-    Examples
-    --------
-    >>> prices = Table([Series("a", np.array([1.0, np.e]))])
-    >>> transformed(prices, "log-returns").arms[0].values.tolist()
-    [1.0]
-    """
+    """Return the arms with `transform` applied to each in its own order."""
     checks.choice("transform", transform, TRANSFORMS)
     if transform == "none":
         return source
@@ -161,16 +136,15 @@ def diagnosable(source: Table) -> Table:
             constant.append(arm.name)
         else:
             arms.append(arm)
-    if not arms:
-        most = max(a.values.size for a in source.arms)
-        if constant:
-            raise ValueError(
-                "`payoffs` must vary, but got a constant series "
-                f"(every payoff of {listed(constant)} is the same)."
-            )
+    if not arms and constant:
         raise ValueError(
-            f"`len(payoffs) >= {MIN_PAYOFFS}` must hold for at least one arm, "
-            f"but the longest of {len(source.arms)} has {most}."
+            "`payoffs` must vary, but got a constant series "
+            f"(every payoff of {listed(constant)} is the same)."
+        )
+    if not arms:
+        raise ValueError(
+            f"`len(payoffs) >= {MIN_PAYOFFS}` must hold for at least one arm, but the longest of "
+            f"{len(short)} has {max(a.values.size for a in source.arms)}."
         )
     notes = list(source.notes)
     if short:

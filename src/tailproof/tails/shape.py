@@ -37,18 +37,14 @@ _EXPONENTIAL = 1e-7  # |theta| below which the fit is exponential to all digits 
 
 @dataclass(frozen=True)
 class ShapeFit:
-    """A generalized Pareto fit to the excesses over a high threshold.
+    """A generalized Pareto fit to the k excesses over a high threshold.
 
     Attributes
     ----------
     shape, shape_lower, shape_upper : float
         xi and its two-sided confidence limits, widened by the design effect of the series.
-    scale : float
-        sigma, in units of the payoffs.
-    threshold : float
-        z_{k+1}, the deviation from the center beyond which the fit holds.
-    k : int
-        Number of excesses.
+    scale, threshold : float
+        sigma and z_{k+1}, the deviation beyond which the fit holds, in units of the payoffs.
     gaussian : float
         The shape of a Gaussian at the same threshold; at higher thresholds it is nearer to 0, so
         that a fit below this one is lighter than a Gaussian.
@@ -129,9 +125,7 @@ class _Profile:
 
         step, start = math.copysign(0.25, end - t), t
         while start != end:
-            stop = start + step
-            if (end - stop) * step < 0.0:
-                stop = end
+            stop = start + step if abs(end - start) > abs(step) else end
             if margin(stop) < 0.0:
                 return self.at(float(brentq(margin, start, stop, xtol=1e-9)))[0]
             start, step = stop, 1.5 * step
@@ -158,19 +152,8 @@ def _interval(
 def fit_shape(top: OrderStatistics, level: float, *, design_effect: float = 1.0) -> ShapeFit | None:
     """Fit a generalized Pareto distribution to the largest deviations.
 
-    Parameters
-    ----------
-    top : OrderStatistics
-        The largest deviations of one side.
-    level : float
-        Two-sided confidence of the interval of the shape.
-    design_effect : float
-        By how much dependence inflates variances; 1 for independent payoffs.
-
-    Returns
-    -------
-    ShapeFit or None
-        None if the largest deviations are too few or tied.
+    `level` is the two-sided confidence of the shape's interval, `design_effect` the factor by which
+    dependence inflates variances. The result is None if the deviations are too few or tied.
 
     Examples
     --------
@@ -182,13 +165,9 @@ def fit_shape(top: OrderStatistics, level: float, *, design_effect: float = 1.0)
     k = top.usable(standard_k(top.n, _SHARE))
     if not top.sufficient(k):
         return None
-    shape, lower, upper, scale = _interval(top, k, level, design_effect)
     fewer = [m for m in (top.usable(k // 2), top.usable(k // 4)) if top.sufficient(m)]
     return ShapeFit(
-        shape=shape,
-        shape_lower=lower,
-        shape_upper=upper,
-        scale=scale,
+        *_interval(top, k, level, design_effect),
         threshold=float(top.z[k]),
         k=k,
         gaussian=gaussian_shape(k / top.n),

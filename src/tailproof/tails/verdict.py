@@ -38,16 +38,9 @@ def _interval(fit: ShapeFit) -> str:
 
 
 def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple[str, str]:
-    """Return (verdict, reason).
+    """Return (verdict, reason) from whether the Gaussian is rejected, and the shape of the tail.
 
-    Parameters
-    ----------
-    rejected : bool
-        Whether the Gaussian is rejected.
-    fit : ShapeFit or None
-        The shape of the tail of the absolute deviations; None if they are tied or few.
-    dependence : Dependence
-        Serial dependence of the payoffs.
+    `fit` is that of the absolute deviations, None if they are tied or few.
 
     Examples
     --------
