@@ -73,3 +73,12 @@ def test_settings_fit_on_a_line():
     assert format_params({"a": 1, "b": True, "c": 'x "y"\n', "d": 0.1 + 0.2, "e": ""}) == (
         'a=1 b=true c="x \\"y\\"\\n" d=0.3 e=""'
     )
+
+
+def test_long_reasons_are_cut(monkeypatch):
+    stream = io.StringIO()
+    with ProgressDisplay(4, True, stream=stream) as display:
+        display.event(Event("end", TrialCounts(), 7, {}, None, 0.5, "\x1b[2J" + "why " * 10_000))
+    line = next(line for line in stream.getvalue().splitlines() if "trial 7 failed" in line)
+    assert line.startswith("trial 7 failed: \\x1b[2Jwhy why")
+    assert len(line) <= 220

@@ -1,7 +1,8 @@
 from tailproof._util.html import render
 from tailproof.tune.analysis import analyze
 from tailproof.tune.report import report_page, report_values
-from tune_studies import SPACE
+from tailproof.tune.study import distributions
+from tune_studies import SPACE, optuna
 
 STUDY = {
     "name": "s<1>",
@@ -34,3 +35,20 @@ def test_the_content_can_be_a_part_of_another_page(analysis):
     assert content.count("<h3>") == 8
     assert "<h1>" not in content
     assert "<html" not in content
+
+
+def test_what_failed_trials_say_is_of_bounded_length_and_without_control_characters():
+    study = optuna.create_study()
+    said = {"reason": "no " * 10_000, "stderr": "\x1b[2J\x00\t" * 10_000}
+    for kind in (None, {"kind": "failed", **said}):
+        trial = study.ask(distributions(SPACE))
+        if kind is None:
+            study.tell(trial, 1.0)
+        else:
+            trial.set_user_attr("outcome", kind)
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+    values = report_values(analyze(study.trials, SPACE, minimize=True, level=0.9, seed=0), STUDY)
+    _, reason, _, output = values["last_failed"][0]
+    assert len(reason) <= 200
+    assert 0 < len(output) < 4000
+    assert output.isprintable()

@@ -263,6 +263,37 @@ def test_a_broken_command_does_not_burn_the_budget(tune, program, tmp_path):
     assert count_trials(stored_trials(tmp_path / OUT)).failed == 4
 
 
+def test_long_last_lines_and_control_characters_of_a_failing_program_are_cut_and_escaped(
+    tune, program, tmp_path
+):
+    command = program(
+        """
+        import sys
+        if int(sys.argv[1]) < 3:
+            sys.exit("\\x1b[2J\\x07" + "x" * 9000 + "\\n\\x1b]0;title\\x07" + "last " * 1000)
+        print(1)
+        """
+    )
+    rest = ("--evaluations", 3, "--max-failures", 2, "--quiet", "--seed", 0)
+    code, _, err = tune("--minimize", *rest, "--int", "n", 1, 2, "--", *command, "{n}")
+    assert code == 1
+    assert "  | \\x1b[2J\\x07xxx" in err
+    assert "  | \\x1b]0;title\\x07last last" in err
+    assert max(map(len, err.splitlines())) <= 210
+    assert "\x1b" not in err
+    assert "\x07" not in err
+    code, _, _ = tune(
+        *("--minimize", *rest, "--out", "o", "--max-failures", 0, "--evaluations", 8),
+        *("--int", "n", 1, 4, "--", *command, "{n}"),
+    )
+    assert code == 0
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    kept = re.findall(r"<pre>([^<]*last last[^<]*)</pre>", page)
+    assert kept
+    assert max(map(len, kept)) <= 400
+    assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
+
+
 def test_a_failed_setting_is_tried_again_on_request(tune, program, tmp_path):
     count = tmp_path / "count"
     command = program(

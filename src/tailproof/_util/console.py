@@ -38,20 +38,23 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def printable(text: str) -> str:
+def printable(text: str, limit: int | None = None) -> str:
     r"""Return text on one line, everything that could move a terminal's cursor escaped.
+
+    Text that is longer than `limit` characters in this form is cut and ends in an ellipsis.
 
     Examples
     --------
-    >>> printable("a\nb")
-    'a\\nb'
+    >>> printable("a\nb"), printable("abcdef", 4)
+    ('a\\nb', 'abc…')
     """
-    return "".join(
+    shown = "".join(
         c
         if unicodedata.category(c)[0] != "C" and c not in "\u2028\u2029"
         else c.encode("unicode_escape").decode()
-        for c in text
+        for c in (text if limit is None else text[: limit + 1])
     )
+    return shown if limit is None or len(shown) <= limit else shown[: limit - 1] + "…"
 
 
 def rich_table(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ROWS = 8  # finished trials in the table, and running ones
 _LOG_INTERVAL = 5.0  # seconds between plain lines
 _BAR_WIDTH = 24
+_LONGEST_REASON = 200  # characters
 
 
 class ProgressDisplay(LiveDisplay):
@@ -70,7 +71,7 @@ class ProgressDisplay(LiveDisplay):
             if event.value is not None and self._is_better(event.value):
                 self._best = event
             if event.value is None and not self.terminal:
-                self.write(f"trial {event.number} failed: {printable(event.reason)}")
+                self.write(f"trial {event.number} failed: {_reason(event)}")
         self.update()
 
     def _is_better(self, value: float) -> bool:
@@ -125,8 +126,12 @@ class ProgressDisplay(LiveDisplay):
 def _row(event: Event) -> tuple[str, str, str, str]:
     seconds = f"{event.seconds:.3g}"
     if event.value is None:
-        return str(event.number), "failed", seconds, event.reason
+        return str(event.number), "failed", seconds, _reason(event)
     return str(event.number), f"{event.value:.6g}", seconds, format_params(event.params)
+
+
+def _reason(event: Event) -> str:
+    return printable(event.reason, _LONGEST_REASON)
 
 
 def format_params(params: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tailproof._util.console import printable
 from tailproof._util.html import render, svg_uri
 from tailproof.tune import plots
 from tailproof.tune.analysis import Analysis, TrueMean
@@ -18,6 +19,7 @@ REPORT_NAME = "report.html"
 _MAX_FAILED = 50
 _MAX_CLIPPED = 10
 _OUTPUT = 400  # characters of a failed trial's output
+_LONGEST_REASON = 200  # characters
 
 
 def report_values(
@@ -80,7 +82,8 @@ def _last_failed(analysis: Analysis) -> list[tuple[str, str, str, str]]:
     rows = []
     for trial in analysis.failed[-_MAX_FAILED:]:
         noted = outcome(trial)
-        output = str(noted.get("stderr") or noted.get("stdout") or "").strip()
-        reason = str(noted.get("reason", trial.state.name.lower()))
-        rows.append((str(trial.number), reason, format_params(trial.params), output[-_OUTPUT:]))
+        output = str(noted.get("stderr") or noted.get("stdout") or "").strip()[-_OUTPUT:]
+        lines = "\n".join(printable(line.expandtabs()) for line in output.splitlines())
+        reason = printable(str(noted.get("reason", trial.state.name.lower())), _LONGEST_REASON)
+        rows.append((str(trial.number), reason, format_params(trial.params), lines))
     return rows

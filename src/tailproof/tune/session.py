@@ -27,6 +27,7 @@ from tailproof.tune.worker_pool import run_workers
 
 _EXIT = {End.COMPLETE: 0, End.BROKEN: 1, End.INTERRUPTED: 130}
 _LINES_OF_OUTPUT = 5
+_LONGEST_LINE = 200  # characters of a line of output, or of an error
 _LONGEST_TITLE = 70
 
 
@@ -72,7 +73,7 @@ def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
             if not is_expected(error):
                 raise
             message = without_secrets(first_line(error), job.url)
-            print(f"tailproof tune: {printable(message)}", file=sys.stderr)
+            print(f"tailproof tune: {printable(message, 5 * _LONGEST_LINE)}", file=sys.stderr)
             return SessionResult(1)
 
 
@@ -122,10 +123,11 @@ def _print_last_failure(trials: list[Any]) -> None:
     noted = next((found for found in outcomes if "reason" in found), None)
     if noted is None:
         return
-    print(f"The last failure: {printable(str(noted['reason']))}", file=sys.stderr)
+    reason = printable(str(noted["reason"]), _LONGEST_LINE)
+    print(f"The last failure: {reason}", file=sys.stderr)
     output = str(noted.get("stderr") or noted.get("stdout") or "").strip().splitlines()
     for line in output[-_LINES_OF_OUTPUT:]:
-        print(f"  | {printable(line)}", file=sys.stderr)
+        print(f"  | {printable(line, _LONGEST_LINE)}", file=sys.stderr)
 
 
 def _print_end(end: End, job: Job) -> None:
