@@ -142,6 +142,9 @@ HARTMANN6 = Landscape(
     0.002,
 )
 ACKLEY4 = Landscape(ackley, _mixed(-5.0, 10.0), (0.0, 0.0, 0.0, 0.0), -18.9, -16.4)
+ACKLEY5 = Landscape(
+    ackley, Box(_floats(*[(-5.0, 10.0)] * 5)), (0.0, 0.0, 0.0, 0.0, 0.0), -19.4, -16.65
+)
 CAMEL = Landscape(
     six_hump_camel,
     Box(_floats((-3.0, 3.0), (-2.0, 2.0))),

@@ -104,7 +104,7 @@ def execute(spec: RunSpec) -> dict[str, Any]:
             solver = start(target, spec.solver_seed(), spec.evaluations)
             _evaluate(spec, target, solver, progress)
         except Exception as failure:  # any error of a method belongs into the tables
-            error = _description(failure)
+            error = describe_error(failure)
     failed_fits = int(getattr(solver, "failed_fits", 0))
     return _record(spec, target, progress, error) | {"failed_fits": failed_fits}
 
@@ -157,7 +157,7 @@ def _record(
     }
 
 
-def _description(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return an error and where it was raised, without the paths of a machine."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:

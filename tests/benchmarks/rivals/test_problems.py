@@ -10,7 +10,7 @@ from rivals.domains import Arms, Axis, Box
 from rivals.problems import FAMILIES, OBJECTIVES, objective, problem, problem_names
 from rivals.trap import TRAPS
 
-LANDSCAPES = ("BRANIN", "HARTMANN6", "ACKLEY4", "CAMEL", "LEVY6", "ROSENBROCK4")
+LANDSCAPES = ("BRANIN", "HARTMANN6", "ACKLEY4", "ACKLEY5", "CAMEL", "LEVY6", "ROSENBROCK4")
 
 
 def sobol(box, powers, seed=0):
