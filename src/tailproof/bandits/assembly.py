@@ -13,27 +13,16 @@ from tailproof._compiled.eigen import add_payoff
 from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits import guarantees as g
+from tailproof.bandits import schedules
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
-from tailproof.bandits.features import Exact, FeatureMap, Nystrom
+from tailproof.bandits.features import LARGEST_FEATURE_MATRIX, Exact, FeatureMap, Nystrom
 from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
 from tailproof.bandits.posterior.base import PosteriorInputs
 from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
 from tailproof.bandits.posterior.ridge import RidgePosterior
-from tailproof.bandits.schedules import (
-    AuthorsATA,
-    AuthorsTGP,
-    MomentBound,
-    Schedule,
-    Setting,
-    SubGaussian,
-    Theorem1,
-    Theorem3,
-    Theorem4,
-    authors_oversampling,
-    theorem4_oversampling,
-)
+from tailproof.bandits.schedules import MomentBound, Schedule, Setting
 from tailproof.kernels import Kernel
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
@@ -101,7 +90,9 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
     if isinstance(schedule, str):
-        chosen = (Theorem1 if schedule == "theory" else AuthorsTGP)(_setting(options))
+        chosen = (schedules.Theorem1 if schedule == "theory" else schedules.AuthorsTGP)(
+            _setting(options)
+        )
     rng = _generator(seed)
     announce_compilation(ucb_argmax)
     ridge, start = options["ridge"], rng.bit_generator.state
@@ -111,11 +102,11 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
 
 
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
-    given: Setting | SubGaussian
-    if isinstance(schedule, Theorem1):
+    given: Setting | schedules.SubGaussian
+    if isinstance(schedule, schedules.Theorem1):
         theorem, given = "Theorem 1", schedule.setting
         more = g.theorem1_hypotheses(given.failure_probability)
-    elif isinstance(schedule, SubGaussian):
+    elif isinstance(schedule, schedules.SubGaussian):
         theorem, given, more = "the self-normalized inequality of appendix B", schedule, []
     else:
         return _unproven(config.options["schedule"])
@@ -141,7 +132,7 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     if config.policy == "ata_gp_ucb":
         estimator = TruncateDirections(len(X))
     else:
-        estimator = MedianOfMeans(len(X), _max_blocks(options))
+        estimator = MedianOfMeans(len(X), _max_blocks(options, len(X)))
     posterior: FeaturePosterior
     if isinstance(features, Nystrom):
         sampling = _sampling(features, schedule, setting)
@@ -154,10 +145,12 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
 
 def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
     if name == "authors":
-        return AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
+        return schedules.AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
     if isinstance(features, Nystrom):
-        return Theorem4(setting, features.accuracy)
-    return Theorem4(setting, 0.0) if isinstance(features, Exact) else Theorem3(setting)
+        return schedules.Theorem4(setting, features.accuracy)
+    if isinstance(features, Exact):
+        return schedules.Theorem4(setting, 0.0)
+    return schedules.Theorem3(setting)
 
 
 def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
@@ -169,7 +162,7 @@ def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | No
             raise ValueError(
                 "`oversampling` must be given to Nystrom(...) with a custom schedule, but got None."
             )
-        rule = authors_oversampling if authors else theorem4_oversampling
+        rule = schedules.authors_oversampling if authors else schedules.theorem4_oversampling
         q = rule(setting, features.accuracy)
     draws = features.draws or ("sites" if authors else "rounds")
     return Sampling(q, each_round=draws == "rounds", by_leverage=authors)
@@ -182,11 +175,17 @@ def _with_residual(variance: str | None, features: FeatureMap | Nystrom) -> bool
     return checks.choice("variance", variance, ("i", "ii")) == "ii"
 
 
-def _max_blocks(options: dict[str, Any]) -> int:
+def _max_blocks(options: dict[str, Any], arms: int) -> int:
     blocks = options["blocks"]
     if blocks is None:
         blocks = 8.0 * math.log(options["horizon"] / options["failure_probability"])
-    return int(2 ** math.ceil(math.log2(max(blocks, 1.0))))
+    result = int(2 ** math.ceil(math.log2(max(blocks, 1.0))))
+    if result * arms > LARGEST_FEATURE_MATRIX:
+        raise ValueError(
+            f"`blocks * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the blocks in memory, "
+            f"but got blocks={result}, arms={arms}."
+        )
+    return result
 
 
 def _feature_guarantee(

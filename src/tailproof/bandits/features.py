@@ -143,10 +143,8 @@ class QuadratureFourier:
     def _longest_side(self, kernel: Kernel, X: Array) -> float:
         """Longest side of the box around the arms, in lengthscales: the 1/l of the paper's cube."""
         if not isinstance(kernel, SquaredExponential):
-            raise ValueError(
-                "`kernel` must be SquaredExponential for QuadratureFourier features (Theorem 3 "
-                f"covers no other), but got {kernel!r}."
-            )
+            needed = "SquaredExponential for QuadratureFourier features (Theorem 3 covers no other)"
+            raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
     def _explicit(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
@@ -210,6 +208,11 @@ class RandomFourier:
         if not isinstance(kernel, SquaredExponential | Matern):
             needed = "SquaredExponential or Matern for RandomFourier features"
             raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
+        if 2 * self.frequencies * len(X) > LARGEST_FEATURE_MATRIX:
+            raise ValueError(
+                f"`2 * frequencies * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the "
+                f"features in memory, but got frequencies={self.frequencies}, arms={len(X)}."
+            )
         omega, lengthscale = rng.standard_normal((self.frequencies, X.shape[1])), kernel.lengthscale
         if isinstance(kernel, Matern):
             # The spectral measure is a multivariate Student-t with 2 nu degrees of freedom.

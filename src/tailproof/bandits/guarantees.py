@@ -135,12 +135,10 @@ def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
 def _residual_hypotheses(residual: float, setting: Setting, lever: str) -> list[str]:
     # The bias term B (1 + |Phi_t (I - P)| / sqrt(ridge)) of Theorem 4's proof is at most 2 B while
     # the part left out of the features adds up to at most the ridge.
-    if residual * setting.horizon > setting.ridge:
-        return [
-            f"the features leave out {residual:.3g} of k(x, x), which over {setting.horizon} "
-            f"rounds exceeds ridge={setting.ridge:g}; lower the {lever}()."
-        ]
-    return []
+    if residual * setting.horizon <= setting.ridge:
+        return []
+    text = f"the features leave out {residual:.3g} of k(x, x), which over {setting.horizon} rounds "
+    return [text + f"exceeds ridge={setting.ridge:g}; lower the {lever}()."]
 
 
 def theorem1_hypotheses(failure_probability: float) -> list[str]:

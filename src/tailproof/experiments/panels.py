@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,15 +102,10 @@ _PAPER = {
 
 
 def _panel(
-    letter: str,
-    title: str,
-    source: Source,
-    policies: tuple[str, ...],
-    nodes: int | None = None,
-    paper: PaperPanel | None = None,
+    letter: str, title: str, source: Source, policies: tuple[str, ...], nodes: int | None = None
 ) -> Panel:
     """Return a panel at the paper's size, with five repetitions of the variants."""
-    paper = _PAPER[letter] if paper is None else paper
+    paper = _PAPER[letter]
     return Panel(letter, title, source, policies, paper.rounds, paper.repetitions, 5, paper, nodes)
 
 
@@ -130,9 +125,10 @@ def synthetic_panels() -> dict[str, Panel]:
 
 def stocks_panel(arms: DataArms, *, stand_in: bool = False) -> Panel:
     """Return panel d on the paper's stocks, or on a stand-in, for which the paper has no values."""
-    title = "Stocks (open stand-in)" if stand_in else "Stock market data"
-    paper = PaperPanel(*_DATA) if stand_in else None
-    return _panel("d", title, Recorded(arms), WITHOUT_FOURIER, paper=paper)
+    panel = _panel("d", "Stock market data", Recorded(arms), WITHOUT_FOURIER)
+    if not stand_in:
+        return panel
+    return replace(panel, title="Stocks (open stand-in)", paper=PaperPanel(*_DATA))
 
 
 def light_panel(arms: DataArms) -> Panel:
