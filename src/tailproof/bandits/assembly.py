@@ -90,9 +90,8 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
     if isinstance(schedule, str):
-        chosen = (schedules.Theorem1 if schedule == "theory" else schedules.AuthorsTGP)(
-            _setting(options)
-        )
+        setting, theory = _setting(options), schedule == "theory"
+        chosen = schedules.Theorem1(setting) if theory else schedules.AuthorsTGP(setting)
     rng = _generator(seed)
     announce_compilation(ucb_argmax)
     ridge, start = options["ridge"], rng.bit_generator.state

@@ -216,13 +216,5 @@ def _truncation_sentence(panel: Panel, comparison: VariantComparison, records: R
 
 
 def listed(items: Sequence[str]) -> str:
-    """Join items as a sentence does.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a"])
-    ('a, b and c', 'a')
-    """
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    """Join items as a sentence does: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -84,11 +84,8 @@ def _curves(
 
 
 def _paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
-    values = {
-        t: value
-        for t in panel.recorded_rounds.tolist()
-        if (value := panel.paper_value(policy.key, t)) is not None
-    }
+    recorded = {t: panel.paper_value(policy.key, t) for t in panel.recorded_rounds.tolist()}
+    values = {t: value for t, value in recorded.items() if value is not None}
     if values:
         style = {"markersize": 7, "markerfacecolor": "white", "markeredgewidth": 1.6, "zorder": 4}
         style |= {"color": COLORS[policy.family], "label": FROM_PAPER}
