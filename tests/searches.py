@@ -47,11 +47,7 @@ def observations(n=80, seed=0, noise=lambda rng, n: 0.3 * rng.standard_t(1.5, n)
     return Observations(points, np.sin(5.0 * points[:, 0]) + noise(rng, n))
 
 
-def snapshot(opt, *, model=True):
-    """The state of an optimizer as plain data; without the fitted model, what determines it."""
+def snapshot(opt):
+    """The state of an optimizer as plain data: what determines it."""
     header, arrays = to_state(opt)
-    plain = {name: array.tolist() for name, array in arrays.items()}
-    if not model:
-        header["model"] = None
-        plain = {name: rows for name, rows in plain.items() if not name.startswith("part.model")}
-    return header, plain
+    return header, {name: array.tolist() for name, array in arrays.items()}

@@ -8,6 +8,7 @@ import pytest
 
 import tailproof as tp
 from policy_setups import ANY_KERNEL, LABELS, assert_same, build, every_setup, rounds
+from state_files import contents, write
 from tailproof.bandits.posterior.base import REFRESH
 
 pytestmark = pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
@@ -191,20 +192,75 @@ def test_code_is_refused_and_an_older_file_stays(name, tmp_path):
 
 
 @every_setup
-def test_files_hold_plain_arrays_and_no_pickled_objects(setup, tmp_path):
+def test_files_hold_json_and_plain_arrays_and_no_pickled_objects(setup, tmp_path):
     opt = build(setup)
     opt.tell_index(*rounds(20))
     opt.save(tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz", allow_pickle=False) as file:
-        assert all(file[name].dtype.kind in "ifU" for name in file.files)
-        json.loads(str(file["text"]))
+        arrays = {name: file[name] for name in file.files}
+    json.loads(arrays.pop("header.json"))
+    arrays.pop("checksum")
+    assert all(array.dtype.kind in "if" for array in arrays.values())
 
 
-def test_the_text_is_json_that_others_read(tmp_path):
+def test_the_header_is_json_that_others_read(tmp_path):
     # JSON has no infinity, which is a CustomSchedule's default truncation.
     opt = tp.gp_ucb(tp.Finite([[0.0], [1.0]]), tp.Linear(), tp.CustomSchedule(2.0), seed=0)
     opt.save(tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
-        json.loads(str(file["text"]), parse_constant=pytest.fail)
+        json.loads(file["header.json"], parse_constant=pytest.fail)
     again = tp.load(tmp_path / "run.npz")
     assert again.config.options["schedule"] == opt.config.options["schedule"]
+
+
+def seeded(bits):
+    return np.random.Generator(getattr(np.random, bits)(3))
+
+
+UNSOUND = {
+    "an arm that there is not": ("PCG64", lambda h, a: a["history.indices"].__setitem__(0, 9)),
+    "a negative arm": ("PCG64", lambda h, a: a["history.indices"].__setitem__(0, -1)),
+    "a payoff that is not a number": (
+        "PCG64",
+        lambda h, a: a["history.payoffs"].__setitem__(0, np.nan),
+    ),
+    "more payoffs than there are": ("PCG64", lambda h, a: h.update(payoffs=31)),
+    "arms of another shape": ("PCG64", lambda h, a: h.update(arms=[3, 3])),
+    "a pending arm that there is not": ("PCG64", lambda h, a: h.update(pending=[9])),
+    "a pending arm that is true": ("PCG64", lambda h, a: h.update(pending=[True])),
+    "a dictionary of arms that there are not": (
+        "PCG64",
+        lambda h, a: h["posterior"].update(dictionary=[9]),
+    ),
+    "a dictionary out of order": ("PCG64", lambda h, a: h["posterior"].update(dictionary=[2, 1])),
+    "a refresh to come": ("PCG64", lambda h, a: h["posterior"].update(refreshed=31)),
+    "a refresh that is text": ("PCG64", lambda h, a: h["posterior"].update(refreshed="0")),
+    "sums to come": ("PCG64", lambda h, a: h["posterior"].update(summed=31)),
+    "a generator of another kind": (
+        "PCG64",
+        lambda h, a: h["random"].update(bit_generator="SFC64"),
+    ),
+    "numbers beyond the memory": ("MT19937", lambda h, a: h["random"]["state"].update(pos=10**6)),
+    "numbers before the memory": ("Philox", lambda h, a: h["random"].update(buffer_pos=-1)),
+    "a state too short": (
+        "MT19937",
+        lambda h, a: h["random"]["state"]["key"].update(values=[1, 2]),
+    ),
+    "a state too large": ("PCG64", lambda h, a: h["random"]["state"].update(state=2**128)),
+}
+
+
+@pytest.mark.parametrize("case", UNSOUND)
+def test_a_run_that_cannot_have_been_is_refused(case, tmp_path):
+    bits, change = UNSOUND[case]
+    opt = build("moma_gp_ucb heuristic nystrom", seed=seeded(bits))
+    opt.tell_index(*rounds(30))
+    opt.ask_index()
+    opt.save(tmp_path / "good.npz")
+    header, arrays = contents(tmp_path / "good.npz")
+    write(tmp_path / "same.npz", header, arrays)
+    assert len(tp.load(tmp_path / "same.npz")) == 30
+    change(header, arrays)
+    write(tmp_path / "bad.npz", header, arrays)
+    with pytest.raises(ValueError, match=r"`path` must be .*, but .*bad.npz"):
+        tp.load(tmp_path / "bad.npz")

@@ -5,12 +5,13 @@ Algorithm 1 needs none: it sets a payoff to zero once, when it is told.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._compiled import payoff_store
+from tailproof._util import checks
 from tailproof.bandits.features import Embedding
 
 Array = NDArray[np.float64]
@@ -44,13 +45,13 @@ class DirectionEstimator(Protocol):
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
         """Return the estimates, shape (u,), u > 0, with truncation threshold b_t."""
 
-    def state(self) -> dict[str, Array]:
-        """Arrays from which, after `add_many` of the history, `restore` continues bit for bit."""
+    def state(self) -> dict[str, Any]:
+        """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
         return {}
 
-    def restore(self, state: dict[str, Array]) -> None:
-        """Set what `state` returned."""
-        return
+    def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Add the history (t,) and set what `state` returned."""
+        self.add_many(arms, payoffs)
 
     def coordinates_changed(self, coordinates: Array) -> None:
         """Use new coordinates (n, r) of the arms."""
@@ -102,6 +103,7 @@ class MedianOfMeans(DirectionEstimator):
         self.max_blocks = max_blocks
         self._by_arm = np.zeros((arms, max_blocks))
         self._by_coordinate: Array | None = None  # (r, max_blocks), coordinates^T by_arm
+        self._summed = 0  # number of payoffs when it was last computed as a product
         self._coordinates: Array | None = None
         self._count = 0
         self._next = np.arange(arms) % max_blocks  # the next block of each arm
@@ -124,19 +126,21 @@ class MedianOfMeans(DirectionEstimator):
         for arm, payoff in zip(arms.tolist(), payoffs.tolist(), strict=True):
             self.add(arm, payoff)
 
-    def state(self) -> dict[str, Array]:
-        """Return the sums in coordinates, whose rounding depends on the order of the updates."""
-        return {} if self._by_coordinate is None else {"by_coordinate": self._by_coordinate}
+    def state(self) -> dict[str, Any]:
+        """Return since when the sums in coordinates are updated: their rounding depends on it."""
+        return {"summed": None if self._by_coordinate is None else self._summed}
 
-    def restore(self, state: dict[str, Array]) -> None:
-        """Set the sums in coordinates."""
-        sums = state.get("by_coordinate")
-        if sums is not None and self._coordinates is not None:
-            shape = (self._coordinates.shape[1], self.max_blocks)
-            if sums.shape != shape:
-                raise ValueError(f"`by_coordinate` must be of shape {shape}, but is {sums.shape}.")
-            sums = sums.copy()
-        self._by_coordinate = sums
+    def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Add the history (t,), with the sums in coordinates since the same payoff."""
+        if state["summed"] is None or self._coordinates is None:
+            self.add_many(arms, payoffs)
+            return
+        self._summed = checks.integer("summed", state["summed"], low=0)
+        if self._summed > len(arms):
+            raise ValueError(f"`summed <= {len(arms)}` must hold, but got {self._summed}.")
+        self.add_many(arms[: self._summed], payoffs[: self._summed])
+        self._by_coordinate = self._coordinates.T @ self._by_arm
+        self.add_many(arms[self._summed :], payoffs[self._summed :])
 
     def coordinates_changed(self, coordinates: Array) -> None:
         """Use new coordinates; the sums in them are computed when next needed."""
@@ -147,6 +151,7 @@ class MedianOfMeans(DirectionEstimator):
         """Return the medians, shape (u,); the threshold is not used."""
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
+            self._summed = self._count
         k = self.blocks(spectrum)
         sums = self._by_coordinate.reshape(-1, self.max_blocks // k, k).sum(axis=1)
         whitened = spectrum.vectors.T @ (spectrum.roots[:, None] * (spectrum.vectors @ sums))

@@ -311,14 +311,12 @@ class ArmOptimizer:
         self,
         indices: NDArray[np.int64],
         payoffs: Array,
-        posterior: dict[str, Array],
+        posterior: dict[str, Any],
         pending: list[int],
         random: Mapping[str, Any],
     ) -> None:
         """Continue a saved optimizer of the same config, of which nothing has been told here."""
         payoffs = checks.payoffs("payoffs", payoffs)
-        if indices.dtype != np.int64 or indices.shape != payoffs.shape:
-            raise ValueError("`indices` must be integers, one a payoff, but are not.")
         for arm in (*pending, *([int(indices.min()), int(indices.max())] if len(indices) else ())):
             checks.index("index", arm, len(self.space))
         self._told_arms = array("q", indices.tolist())

@@ -1,7 +1,8 @@
 """The state of a policy on arms as a header and arrays, and back: see `tailproof.storage`.
 
-The header holds the policy and its parts, the state of the random generator and the pending arms;
-arrays hold the arms, kernel matrices, the history and the posterior's state.
+The header holds the policy and its parts, the state of the random generator, the pending arms and
+what of the posterior the history does not determine; arrays hold the arms, kernel matrices and the
+history. The posterior itself is computed again: a file cannot contradict itself there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from tailproof import kernels
 from tailproof.bandits import features, policies, schedules
 from tailproof.bandits.arms import Finite
-from tailproof.storage import Arrays, decode, encode
+from tailproof.storage import Arrays, decode, encode, take
 
 if TYPE_CHECKING:
     from tailproof.bandits.optimizer import ArmOptimizer
@@ -31,51 +32,51 @@ _TYPES: dict[str, type] = {
 _POLICIES = {
     name: getattr(policies, name) for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb")
 }
-_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-_POSTERIOR = "posterior."
+# Random generators, and the largest position in the numbers that one has drawn ahead.
+_GENERATORS = {"PCG64": 0, "PCG64DXSM": 0, "MT19937": 624, "Philox": 4, "SFC64": 0}
 
 
 def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays that describe an optimizer."""
-    config = optimizer.config
-    arrays: Arrays = {}
+    config, history, arrays = optimizer.config, optimizer.history, Arrays()
     start, present = optimizer.random_states()
+    labels = config.space.labels
     header = {
         "policy": config.policy,
         "kernel": encode("kernel", config.kernel, arrays, _TYPES),
         "options": {
             name: encode(name, value, arrays, _TYPES) for name, value in config.options.items()
         },
-        "labeled": config.space.labels is not None,
+        "arms": config.space.inputs.shape,
+        "labels": None if labels is None else list(labels),
+        "payoffs": len(history),
+        "posterior": optimizer.posterior.state(),
         "start": _encode_random(start),
         "random": _encode_random(present),
         "pending": optimizer.pending.tolist(),
     }
-    labels = config.space.labels
-    arrays["arms"] = config.space.inputs if labels is None else np.array(labels)
-    history = optimizer.history
+    if labels is None:
+        arrays["arms"] = config.space.inputs
     arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
-    for name, array in optimizer.posterior.state().items():
-        arrays[_POSTERIOR + name] = array
     return header, arrays
 
 
 def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
-    """Return the optimizer that `to_state` described."""
-    arms = arrays["arms"]
-    space = Finite(arms.tolist() if header["labeled"] else arms)
-    if (space.labels is not None) != header["labeled"]:
+    """Return the optimizer that `to_state` described; the arrays it uses are removed."""
+    labels, shape, count = header["labels"], tuple(header["arms"]), header["payoffs"]
+    space = Finite(take(arrays, "arms", shape) if labels is None else labels)
+    if (space.labels is None) != (labels is None) or space.inputs.shape != shape:
         raise ValueError("its arms do not agree with its header.")
+    indices = take(arrays, "history.indices", (count,), np.int64)
+    payoffs = take(arrays, "history.payoffs", (count,))
     optimizer = _POLICIES[header["policy"]](
         space=space,
         kernel=decode(header["kernel"], arrays, _TYPES),
         seed=_generator(header["start"]),
         **{name: decode(value, arrays, _TYPES) for name, value in header["options"].items()},
     )
-    saved = {name: array for name, array in arrays.items() if name.startswith(_POSTERIOR)}
-    posterior = {name.removeprefix(_POSTERIOR): array for name, array in saved.items()}
-    history = (arrays["history.indices"], arrays["history.payoffs"])
-    optimizer.restore(*history, posterior, header["pending"], _decode_random(header["random"]))
+    random = _generator(header["random"]).bit_generator.state
+    optimizer.restore(indices, payoffs, header["posterior"], header["pending"], random)
     return optimizer
 
 
@@ -92,14 +93,21 @@ def _decode_random(state: Any) -> Any:
     if not isinstance(state, dict):
         return state
     if set(state) == {"dtype", "values"}:
-        return np.array(state["values"], dtype=state["dtype"])
+        return np.array(state["values"], dtype={"uint32": np.uint32}.get(state["dtype"], np.uint64))
     return {key: _decode_random(value) for key, value in state.items()}
 
 
 def _generator(state: Any) -> np.random.Generator:
+    """Return a generator in a state, which must be one that it can have."""
     name = state["bit_generator"]
     if name not in _GENERATORS:
         raise ValueError(f"`seed` must use one of {list(_GENERATORS)}, but the file has {name!r}.")
+    position = state.get("buffer_pos", state["state"].get("pos", 0))
+    # numpy does not check positions, and reads memory there.
+    if type(position) is not int or not 0 <= position <= _GENERATORS[name]:
+        raise ValueError(f"its random generator cannot be at position {position!r}.")
     bits = getattr(np.random, name)()
     bits.state = _decode_random(state)
+    if _encode_random(bits.state) != state:
+        raise ValueError("its random generator has a state that it cannot have.")
     return np.random.Generator(bits)

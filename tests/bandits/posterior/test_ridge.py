@@ -43,7 +43,7 @@ def test_many_arms_take_the_low_rank_form_and_give_the_same_posterior():
     opt = tp.gp_ucb(
         tp.Finite(arms), tp.SquaredExponential(0.2), tp.CustomSchedule(2.0), ridge=RIDGE
     )
-    assert len(opt.posterior.state()["core"]) < 100
+    assert len(opt.posterior._core) < 100
     rng = np.random.default_rng(8)
     index, payoffs = rng.integers(1500, size=700), rng.normal(size=700)
     opt.tell_index(index, payoffs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +50,10 @@ class Posterior(Protocol):
     def query(self, points: Array) -> tuple[Array, Array]:
         """Mean and variance at points (k, d) that need not be arms."""
 
-    def state(self) -> dict[str, Array]:
-        """Arrays from which, with the history, `restore` continues bit for bit."""
+    def state(self) -> dict[str, Any]:
+        """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
 
-    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+    def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Set what `state` returned, with the history (t,) that led to it."""
 
 
@@ -69,18 +69,7 @@ class PosteriorInputs:
 
 
 def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors of matrix + ridge I, the values at least the ridge.
-
-    A kernel matrix has no negative eigenvalue except by rounding, which a small ridge would not
-    make up for.
-    """
+    """Return eigenvalues and eigenvectors of matrix + ridge I, the values at least the ridge."""
+    # Rounding gives negative eigenvalues, which a small ridge would not make up for.
     values, vectors = np.linalg.eigh(matrix)
     return np.maximum(values, 0.0) + ridge, vectors
-
-
-def saved_array(state: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
-    """Return a copy of one array of a saved state, which must be of this shape and finite."""
-    array = state[name]
-    if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(f"`{name}` must be finite float64 of shape {shape}, but is not.")
-    return array.copy()

@@ -8,6 +8,7 @@ ridge a^T H^(-1) a, to which choice (ii) adds k(x, x) - |phi(x)|^2.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from tailproof._compiled import eigen
 from tailproof._compiled import ridge as compiled
 from tailproof.bandits.estimators import DirectionEstimator
 from tailproof.bandits.features import Embedding
-from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, eigh_above, saved_array
+from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, eigh_above
 
 Array = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class FeaturePosterior:
 
     def _refresh(self) -> None:
         """Recompute the eigendecomposition of H and the leverages from the counts."""
-        a = self.embedding.coordinates
+        a, self._refreshed = self.embedding.coordinates, self._count
         self._values, columns = eigh_above((a.T * self._counts) @ a, self._inputs.ridge)
         self.log_det = float(np.log(self._values / self._inputs.ridge).sum())
         self.vectors = np.ascontiguousarray(columns.T)
@@ -87,6 +88,10 @@ class FeaturePosterior:
         if self._count % REFRESH == 0:
             self._refresh()
             return
+        self._step(arm)
+
+    def _step(self, arm: int) -> None:
+        """Add one payoff of an arm to the eigendecomposition of H, by rank one."""
         spectrum = (self._values, self.roots, self.vectors, self.leverage)
         self.log_det += eigen.add_payoff(*spectrum, self.embedding.coordinates, arm)
 
@@ -140,23 +145,26 @@ class FeaturePosterior:
             norms += outside_norms
         return mean, variance + self._left_out(prior, norms)
 
-    def state(self) -> dict[str, Array]:
-        """Arrays from which, with the history, `restore` continues bit for bit."""
-        spectrum = {"values": self._values, "vectors": self.vectors, "leverage": self.leverage}
-        return spectrum | {"log_det": np.array(self.log_det)} | self.estimator.state()
+    def state(self) -> dict[str, Any]:
+        """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
+        return self.estimator.state()
 
-    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
+    def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Set what `state` returned, with the history (t,) that led to it."""
-        self.estimator.add_many(arms, payoffs)
-        self.estimator.restore(state)
-        self._count = len(arms)
-        self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
-        self._values = saved_array(state, "values", self._values.shape)
-        self.vectors = saved_array(state, "vectors", self.vectors.shape)
-        self.leverage = saved_array(state, "leverage", self.leverage.shape)
-        self.log_det = float(saved_array(state, "log_det", ()))
-        self.roots = 1.0 / np.sqrt(self._values)
-        self._cached_mean = None
+        self._replay(state, arms, payoffs, len(arms) // REFRESH * REFRESH)
+
+    def _replay(
+        self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array, refreshed: int
+    ) -> None:
+        """Add the history (t,), of which the first `refreshed` led to the last `_refresh`."""
+        self.estimator.restore(state, arms, payoffs)
+        self._counts = np.bincount(arms[:refreshed], minlength=len(self._counts)).astype(np.float64)
+        self._count = refreshed
+        self._refresh()
+        for arm in arms[refreshed:].tolist():
+            self._count += 1
+            self._counts[arm] += 1.0
+            self._step(arm)
 
     def _is_prior(self) -> bool:
         """Before the first payoff, or with an empty dictionary, where choice (i) would be 0."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._compiled import dictionary as compiled
+from tailproof._util import checks
 from tailproof.bandits.estimators import DirectionEstimator
 from tailproof.bandits.features import Embedding, Nystrom
 from tailproof.bandits.low_rank import kernel_coordinates
-from tailproof.bandits.posterior.base import PosteriorInputs
+from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs
 from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.kernels import Kernel
 
@@ -78,15 +80,26 @@ class NystromPosterior(FeaturePosterior):
         self._update(arm, payoff, None if same else self._embed(drawn))
         self.dictionary = drawn
 
-    def state(self) -> dict[str, Array]:
-        """Arrays from which, with the history, `restore` continues bit for bit."""
-        return {"dictionary": self.dictionary.astype(np.float64)} | super().state()
+    def state(self) -> dict[str, Any]:
+        """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
+        dictionary = {"dictionary": self.dictionary.tolist(), "refreshed": self._refreshed}
+        return dictionary | super().state()
 
-    def restore(self, state: dict[str, Array], arms: Indices, payoffs: Array) -> None:
+    def restore(self, state: dict[str, Any], arms: Indices, payoffs: Array) -> None:
         """Set what `state` returned, with the history (t,) that led to it."""
-        self.dictionary = state["dictionary"].astype(np.int64)
+        dictionary, refreshed = state["dictionary"], state["refreshed"]
+        if dictionary != sorted(set(dictionary) & set(arms.tolist())):
+            raise ValueError(
+                "`dictionary` must hold arms that were played, ascending, but does not."
+            )
+        least = len(arms) // REFRESH * REFRESH
+        if not least <= checks.integer("refreshed", refreshed, low=0) <= len(arms):
+            raise ValueError(
+                f"`{least} <= refreshed <= {len(arms)}` must hold, but got {refreshed}."
+            )
+        self.dictionary = np.array(dictionary, dtype=np.int64)
         self._change_coordinates(self._embed(self.dictionary))
-        super().restore(state, arms, payoffs)
+        self._replay(state, arms, payoffs, refreshed)
 
     def _embed(self, dictionary: Indices) -> Embedding:
         kernel, X = self._inputs.kernel, self._inputs.X

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._compiled import ridge as compiled
 from tailproof.bandits.low_rank import DENSE_POINTS, kernel_coordinates
-from tailproof.bandits.posterior.base import REFRESH, eigh_above, saved_array
+from tailproof.bandits.posterior.base import REFRESH, eigh_above
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -44,9 +45,26 @@ class RidgePosterior:
         self._counts = np.zeros(n)
         self._sums = np.zeros(n)  # of the truncated payoffs
         self._no_residual = np.zeros(n)
-        self._core: Array  # covariance of the arms, or inverse in their coordinates
-        self._leverage: Array
         self._refresh()
+
+    def _refresh(self) -> None:
+        """Recompute the state from counts and sums; its core is the covariance, or the inverse."""
+        if self._dense:
+            root = np.sqrt(self._counts)
+            values, vectors = eigh_above(self._gram * np.outer(root, root), self._ridge)
+            half = (vectors.T @ (self._gram * root[:, None])) / np.sqrt(values)[:, None]
+            self.log_det = float(np.log(values / self._ridge).sum())
+            self._core = (self._gram - half.T @ half) / self._ridge
+            self._leverage = np.diagonal(self._core).copy()
+            self._mean = self._core @ self._sums
+            return
+        a = self._coordinates
+        values, vectors = eigh_above((a.T * self._counts) @ a, self._ridge)
+        self.log_det = float(np.log(values / self._ridge).sum())
+        self._core = (vectors / values) @ vectors.T
+        weighted = a @ self._core
+        self._leverage = np.einsum("ij,ij->i", weighted, a)
+        self._mean = weighted @ (a.T @ self._sums)
 
     @property
     def count(self) -> int:
@@ -97,36 +115,18 @@ class RidgePosterior:
         variance = prior - np.einsum("ij,ij,i->j", cross, cross, 1.0 / values)
         return mean, np.maximum(variance, 0.0)
 
-    def state(self) -> dict[str, Array]:
-        """Arrays from which `restore` continues bit for bit."""
-        arrays = {"core": self._core, "mean": self._mean, "leverage": self._leverage}
-        return arrays | {"sums": self._sums, "log_det": np.array(self.log_det)}
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the history determines all."""
+        return {}
 
-    def restore(self, state: dict[str, Array], arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Set what `state` returned."""
-        self._count = len(arms)
-        self._counts = np.bincount(arms, minlength=len(self._counts)).astype(np.float64)
-        self._core = saved_array(state, "core", self._core.shape)
-        self._mean = saved_array(state, "mean", self._mean.shape)
-        self._leverage = saved_array(state, "leverage", self._leverage.shape)
-        self._sums = saved_array(state, "sums", self._sums.shape)
-        self.log_det = float(saved_array(state, "log_det", ()))
-
-    def _refresh(self) -> None:
-        """Recompute the state from counts and sums."""
-        if self._dense:
-            root = np.sqrt(self._counts)
-            values, vectors = eigh_above(self._gram * np.outer(root, root), self._ridge)
-            half = (vectors.T @ (self._gram * root[:, None])) / np.sqrt(values)[:, None]
-            self.log_det = float(np.log(values / self._ridge).sum())
-            self._core = (self._gram - half.T @ half) / self._ridge
-            self._leverage = np.diagonal(self._core).copy()
-            self._mean = self._core @ self._sums
-            return
-        a = self._coordinates
-        values, vectors = eigh_above((a.T * self._counts) @ a, self._ridge)
-        self.log_det = float(np.log(values / self._ridge).sum())
-        self._core = (vectors / values) @ vectors.T
-        weighted = a @ self._core
-        self._leverage = np.einsum("ij,ij->i", weighted, a)
-        self._mean = weighted @ (a.T @ self._sums)
+    def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Add the history (t,): up to the last refresh at once, then one by one."""
+        done = len(arms) // REFRESH * REFRESH
+        thresholds = np.array([self._truncation(t) for t in range(1, done + 1)])
+        kept = np.where(np.abs(payoffs[:done]) <= thresholds, payoffs[:done], 0.0)
+        np.add.at(self._sums, arms[:done], kept)  # in order, as `add` does
+        self._counts += np.bincount(arms[:done], minlength=len(self._counts))
+        self._count = done
+        self._refresh()
+        for arm, payoff in zip(arms[done:].tolist(), payoffs[done:].tolist(), strict=True):
+            self.add(arm, payoff)
