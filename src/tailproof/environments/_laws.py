@@ -27,7 +27,14 @@ class PayoffLaw(Protocol):
 
 
 class CheckedLaw(ABC):
-    """A payoff law that checks its input; subclasses draw and bound from checked arrays."""
+    """A payoff law, a frozen dataclass, that checks its fields, by their names, and its input.
+
+    Subclasses draw from and bound checked arrays.
+    """
+
+    def __post_init__(self) -> None:
+        known = {name: c for name, c in _FIELD_CHECKS.items() if hasattr(self, name)}
+        checks.fields(self, **known)
 
     @abstractmethod
     def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
@@ -106,3 +113,12 @@ def two_sided(p: float, f: Array, size: float) -> Array:
     """E|f + size * sign|^p for a fair random sign."""
     average: Array = (np.abs(f + size) ** p + np.abs(f - size) ** p) / 2.0
     return average
+
+
+_FIELD_CHECKS = {
+    "df": above_one,
+    "shape": above_one,
+    "scale": checks.positive,
+    "sigma": checks.positive,
+    "size": checks.positive,
+}

@@ -50,14 +50,9 @@ def arm_numbers(arm_indices: ArrayLike, n: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class SyntheticArms:
-    """Arms with means f(x_i) and payoffs from a law.
+    """Arms with means f(x_i), (n,), and payoffs from a law.
 
-    Parameters
-    ----------
-    means
-        f at every arm, (n,).
-    law
-        A noise or payoff law; a `Spike` is told which arm each payoff belongs to.
+    A `Spike` is told which arm each payoff belongs to.
 
     Examples
     --------

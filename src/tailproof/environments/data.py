@@ -32,10 +32,8 @@ class DataArms:
 
     Attributes
     ----------
-    name
-        What the data is.
-    labels
-        One name an arm, n of them.
+    name, labels
+        What the data is, and one name an arm, n of them.
     values, counts
         Every payoff, arm after arm, (N,), and the number of records of each arm, (n,).
     gram
@@ -297,11 +295,7 @@ def load_latency(directory: Directory) -> DataArms:
             row, place = (int(i) for i in np.argwhere(seconds < 0.0)[0])
             table.fail_at(row, f"{seconds[row, place]:g}", names[place])
     return DataArms(
-        "latency",
-        names,
-        -seconds.T[present.T],
-        present.sum(axis=0),
-        left_out=int((~present).sum()),
+        "latency", names, -seconds.T[present.T], present.sum(axis=0), left_out=int((~present).sum())
     )
 
 

@@ -119,14 +119,10 @@ def sample_rkhs_function(
 
     Parameters
     ----------
-    arms
-        The arms, (n, d).
-    rng
-        Source of the support and the coefficients, in this order.
-    support
-        "arms": points uniform among the arms, with replacement. "cube": uniform on [0, 1]^d.
-    terms
-        Number of support points.
+    arms, rng
+        The arms, (n, d); the source of the support and the coefficients, in this order.
+    support, terms
+        `terms` points, uniform among the arms with replacement ("arms") or on [0, 1]^d ("cube").
     coefficients
         The ends (low, high) of the coefficients' uniform law.
 

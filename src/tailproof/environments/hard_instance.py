@@ -116,17 +116,9 @@ def _norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, width: fl
 class HardInstance:
     """M functions f_j on [0, 1]^d with norm at most B, and their two-point payoffs.
 
-    Parameters
-    ----------
-    kernel
-        `SquaredExponential(l)` or `Matern(nu, l)`, one lengthscale.
-    dim, norm_bound
-        d and B.
-    alpha, v
-        E|y|^(1+alpha) <= v, 0 < alpha <= 1.
-    gap
-        Delta, positive and at most v^(1/(1+alpha)) / 2, and small enough against B for at least
-        two functions of norm at most B. `for_horizon` chooses it as the paper does.
+    The kernel is `SquaredExponential(l)` or `Matern(nu, l)` with one lengthscale, 0 < alpha <= 1,
+    and `gap` at most v^(1/(1+alpha)) / 2 and small enough against B for at least two functions of
+    norm at most B. `for_horizon` chooses it as the paper does.
 
     Examples
     --------

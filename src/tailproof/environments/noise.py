@@ -29,7 +29,6 @@ from tailproof.environments._laws import (
     Array,
     CheckedLaw,
     PayoffLaw,
-    above_one,
     generator,
     mean_values,
     moment_order,
@@ -77,9 +76,6 @@ class StudentT(_AdditiveNoise):
     scale: float = 1.0
     _symmetric = True
 
-    def __post_init__(self) -> None:
-        checks.fields(self, df=above_one, scale=checks.positive)
-
     def _draw(self, size: int, rng: np.random.Generator) -> Array:
         return self.scale * rng.standard_t(self.df, size)
 
@@ -102,9 +98,6 @@ class Gaussian(_AdditiveNoise):
     """
 
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        checks.fields(self, scale=checks.positive)
 
     def _draw(self, size: int, rng: np.random.Generator) -> Array:
         return self.scale * rng.standard_normal(size)
@@ -135,9 +128,6 @@ class SymmetricPareto(_AdditiveNoise):
     scale: float = 1.0
     _symmetric = True
 
-    def __post_init__(self) -> None:
-        checks.fields(self, shape=above_one, scale=checks.positive)
-
     def _draw(self, size: int, rng: np.random.Generator) -> Array:
         sizes = self.scale * (1.0 + rng.pareto(self.shape, size))
         return np.where(rng.random(size) < 0.5, sizes, -sizes)
@@ -164,9 +154,6 @@ class CenteredPareto(_AdditiveNoise):
 
     shape: float
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        checks.fields(self, shape=above_one, scale=checks.positive)
 
     @property
     def center(self) -> float:
@@ -205,7 +192,8 @@ class AlphaStable(_AdditiveNoise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.fields(self, alpha=checks.number, beta=checks.number, scale=checks.positive)
+        super().__post_init__()
+        checks.fields(self, alpha=checks.number, beta=checks.number)
         if not 1.0 < self.alpha <= 2.0:
             raise ValueError(f"`1 < alpha <= 2` must hold, but got alpha={self.alpha!r}.")
         if not -1.0 <= self.beta <= 1.0:
@@ -259,9 +247,6 @@ class CenteredLogNormal(_AdditiveNoise):
     sigma: float
     scale: float = 1.0
 
-    def __post_init__(self) -> None:
-        checks.fields(self, sigma=checks.positive, scale=checks.positive)
-
     def _draw(self, size: int, rng: np.random.Generator) -> Array:
         draws = np.exp(self.sigma * rng.standard_normal(size))
         return self.scale * (draws - math.exp(self.sigma**2 / 2.0))
@@ -295,8 +280,10 @@ def _relative_moment(p: float, sigma: float) -> float:
 
 
 @dataclass(frozen=True)
-class Contamination:
+class Contamination(CheckedLaw):
     """Another noise law, its draw replaced with probability `share` by +size or -size.
+
+    The bound is exact where that of the base is.
 
     Examples
     --------
@@ -310,6 +297,7 @@ class Contamination:
     size: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.base, PayoffLaw) or isinstance(self.base, Spike):
             raise ValueError(
                 f"`base` must be a noise law that does not depend on the arm, "
@@ -317,21 +305,16 @@ class Contamination:
             )
         share = checks.in_unit_interval("share", self.share, closed_above=False)
         object.__setattr__(self, "share", share)
-        checks.fields(self, size=checks.positive)
 
-    def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f, rng = mean_values(f_values), generator(rng)
+    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
         payoffs = self.base.sample(f, rng)
         outlying = rng.random(f.size) < self.share
         signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
         return np.where(outlying, f + self.size * signs, payoffs)
 
-    def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """Mix the base's bound with the outlier's exact moment; exact where the base's is."""
-        values = shifts(f)
-        outlier = two_sided(moment_order(alpha), values, self.size)
-        return (1.0 - self.share) * self.base.moment_bound(alpha, values) + self.share * outlier
+    def _moments(self, p: float, f: Array) -> Array:
+        outlier = two_sided(p, f, self.size)
+        return (1.0 - self.share) * self.base.moment_bound(p - 1.0, f) + self.share * outlier
 
 
 @dataclass(frozen=True)

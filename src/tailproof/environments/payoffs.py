@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailproof._util import checks
-from tailproof.environments._laws import Array, CheckedLaw, above_one, require_moment, shifts
+from tailproof.environments._laws import Array, CheckedLaw, require_moment, shifts
 
 # Means computed by quadrature may pass 2 gap by a few units of rounding.
 ROUNDING = 1e-12
@@ -33,9 +33,6 @@ class ParetoPayoff(CheckedLaw):
     """
 
     shape: float = 2.0
-
-    def __post_init__(self) -> None:
-        checks.fields(self, shape=above_one)
 
     def _scale(self, f: Array) -> Array:
         if f.size and float(f.min()) <= 0.0:
@@ -63,9 +60,6 @@ class MultiplicativeLogNormal(CheckedLaw):
     """
 
     sigma: float
-
-    def __post_init__(self) -> None:
-        checks.fields(self, sigma=checks.positive)
 
     def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
         payoffs: Array = f * np.exp(self.sigma * rng.standard_normal(f.size) - self.sigma**2 / 2.0)

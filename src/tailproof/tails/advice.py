@@ -135,15 +135,9 @@ def advise(
 ) -> MomentAdvice:
     """Return the advice for all `arms` together, with confidence `level`.
 
-    Parameters
-    ----------
-    arms : list of ArmTail
-    top : OrderStatistics
-        The largest deviations of all arms, each divided by its arm's scale.
-    design_effect : float
-        By how much dependence inflates variances.
-    too_dependent : bool
-        Whether dependence leaves too few independent deviations to judge the tail.
+    `top` are the largest deviations of all arms, each divided by its arm's scale; `design_effect`
+    is the factor by which dependence inflates variances, and `too_dependent` tells whether it
+    leaves too few independent deviations to judge the tail.
     """
     center = float(np.median([arm.median for arm in arms]))
     mean_squares = [bounded_moment(arm.values, center, 2.0, level) for arm in arms]

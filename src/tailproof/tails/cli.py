@@ -35,12 +35,7 @@ def add_parser(commands: Any) -> None:
     )
     add("--out", type=Path, metavar="DIR", help=f"folder for {JSON_NAME} and {PLOT_NAME}")
     add("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
-    add(
-        "--level",
-        type=float,
-        default=0.9,
-        help="confidence level of the intervals (default: %(default)g)",
-    )
+    add("--level", type=float, default=0.9, help="of the intervals (default: %(default)g)")
     parser.set_defaults(run=run)
 
 

@@ -74,12 +74,6 @@ def dependence(values: NDArray[np.float64], center: float) -> Dependence:
     """Measure the serial dependence of one series in the order it came.
 
     Only the first 200,000 payoffs of a longer series are used.
-
-    Examples
-    --------
-    >>> walk = np.random.default_rng(0).standard_normal(500).cumsum()
-    >>> dependence(walk, 0.0).design_effect > 50
-    True
     """
     head = values[:MAX_LENGTH]
     plain = rank_autocorrelation(head)
@@ -95,12 +89,6 @@ def across_arms(exceeds: NDArray[np.bool_]) -> float:
 
     `exceeds` (rows, arms) tells whether a payoff is a large deviation of its arm. The result is 1
     if the excess is not significant at 1 %.
-
-    Examples
-    --------
-    >>> together = np.repeat(np.random.default_rng(0).random((200, 1)) < 0.1, 5, axis=1)
-    >>> round(across_arms(together))
-    5
     """
     from scipy.stats import chi2
 

@@ -124,16 +124,13 @@ def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
     if d.design_effect <= 1.0:
         return []
     together = f", arms vary together ({d.across:.1f} times)" if d.across > 1.0 else ""
-    consequence = (
-        "alpha and v are for independent draws from the payoffs seen, not for the series' future"
-        if too_dependent(pooled.shape, d)
-        else "alpha and v allow for it"
-    )
+    scope = "are for independent draws from the payoffs seen, not for the series' future"
+    consequence = scope if too_dependent(pooled.shape, d) else "allow for it"
     return [
         f"payoffs are not independent: rank autocorrelation {d.autocorrelation:.2f}, of sizes "
         f"{d.autocorrelation_of_size:.2f}{together}; {pooled.n:,} payoffs are worth "
         f"{pooled.n / d.design_effect:,.0f} independent ones. Index intervals assume independence "
-        f"and are too narrow; {consequence}"
+        f"and are too narrow; alpha and v {consequence}"
     ]
 
 

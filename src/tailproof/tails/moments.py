@@ -130,11 +130,11 @@ def moment_bound(
     """
     from scipy.stats import beta
 
-    at_estimate, at_limit = models
     z = np.abs(values - median)
     n = z.size
-    share = max(round(at_estimate.k / at_estimate.top.n * n), _MIN_EXCEEDANCES) / n
-    u = float(np.partition(z, n - 1 - round(share * n))[n - 1 - round(share * n)])
+    share = max(round(models[0].k / models[0].top.n * n), _MIN_EXCEEDANCES) / n
+    rank = n - 1 - round(share * n)
+    u = float(np.partition(z, rank)[rank])
     inside = z <= u
     k = n - int(np.count_nonzero(inside))
     body = np.where(inside, np.abs(values - center), 0.0) ** q
@@ -144,10 +144,7 @@ def moment_bound(
     estimate, upper = mean, mean + float(ndtri(confidence)) * standard_error
     if k:
         offset = abs(median - center)
-        tail, tail_upper = (
-            (u * model.ratio(share, q) ** (1.0 / q) + offset) ** q
-            for model in (at_estimate, at_limit)
-        )
+        tail, tail_upper = ((u * m.ratio(share, q) ** (1.0 / q) + offset) ** q for m in models)
         effective_k, effective_n = k / design_effect, n / design_effect
         estimate += k / n * tail
         others = max(effective_n - effective_k, 1.0)
@@ -158,14 +155,7 @@ def moment_bound(
 def bounded_moment(
     values: NDArray[np.float64], center: float, q: float, level: float
 ) -> MomentEstimate:
-    """Bound E|y - center|^q of bounded payoffs, by the central limit theorem alone.
-
-    Examples
-    --------
-    >>> coin = np.tile([0.0, 1.0], 50)
-    >>> round(bounded_moment(coin, 0.0, 2.0, 0.9).upper, 2)
-    0.56
-    """
+    """Bound E|y - center|^q of bounded payoffs, by the central limit theorem alone."""
     powers = np.abs(values - center) ** q
     mean = float(powers.mean())
     standard_error = float(powers.std(ddof=1)) / math.sqrt(powers.size)

@@ -24,18 +24,11 @@ _NULL_SIZES = (10, 20, 40, 100, 250, 1_000)
 class Normality:
     """Tests against the Gaussian with the sample's own mean and standard deviation.
 
-    Attributes
-    ----------
-    kurtosis : float
-        Excess kurtosis (0 for the Gaussian). Under heavy tails it estimates nothing, it only grows.
-    statistic : float
-        Kolmogorov-Smirnov distance to the fitted Gaussian.
-    ks_p, lilliefors_p : float
-        Its p-value by the Kolmogorov distribution, as if mean and deviation had been known (too
-        large, so a rejection by it is a rejection indeed), and by Monte Carlo, which allows for the
-        fitted mean and deviation (at least 1 / 2000).
-    tested : int
-        Number of payoffs the two tests used.
+    `kurtosis` is the excess, 0 for the Gaussian; under heavy tails it estimates nothing, it only
+    grows. `statistic` is the Kolmogorov-Smirnov distance of the `tested` payoffs to the fitted
+    Gaussian, `ks_p` its p-value as if mean and deviation had been known (too large, so a rejection
+    by it is a rejection indeed), `lilliefors_p` the one that allows for the fit, by Monte Carlo (at
+    least 1 / 2000).
     """
 
     kurtosis: float
@@ -97,12 +90,6 @@ def normality(values: NDArray[np.float64], seed: int) -> Normality:
     """Test `values`, not all equal, against the Gaussian.
 
     More than 100,000 values are tested on a seeded subsample of that size; the kurtosis is of all.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(1).standard_normal(500)
-    >>> normality(x, seed=0).rejected, normality(x**3, seed=0).rejected
-    (False, True)
     """
     from scipy.stats import kstwo
 

@@ -66,11 +66,6 @@ def largest(z: NDArray[np.float64], *, keep: int | None = None) -> OrderStatisti
 
     The default keeps four times n^(2/3) + 200 of them, more than any estimator here asks for, so
     that ten million payoffs are partitioned rather than sorted.
-
-    Examples
-    --------
-    >>> largest(np.array([0.0, 3.0, -1.0, 2.0])).z.tolist()
-    [3.0, 2.0]
     """
     n = z.size
     m = min(n, keep if keep is not None else 4 * math.ceil(n**_GROWTH) + 200)

@@ -81,17 +81,9 @@ class ArmDiagnosis:
 class Diagnosis:
     """How heavy the tails are, and which alpha and v the policies may be given.
 
-    Attributes
-    ----------
-    arms : tuple of ArmDiagnosis
-    pooled : ArmDiagnosis
-        All arms together, each centered and scaled; for a single arm, that arm.
-    advice : MomentAdvice
-    level : float
-        Confidence of the intervals.
-    seed : int
-    notes : tuple of str
-        Which arms and columns were left out, and what limits the conclusions.
+    `pooled` are all arms together, each centered and scaled (for a single arm, that arm); `level`
+    is the confidence of the intervals; the notes say which arms and columns were left out, and what
+    limits the conclusions.
     """
 
     arms: tuple[ArmDiagnosis, ...]

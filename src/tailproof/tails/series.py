@@ -66,10 +66,8 @@ def split(
     names: Sequence[str], codes: NDArray[np.int64], values: NDArray[np.float64]
 ) -> list[Series]:
     """Split `values` into one series a name, `codes` telling which; each keeps its order."""
-    pieces = np.split(
-        values[np.argsort(codes, kind="stable")],
-        np.cumsum(np.bincount(codes, minlength=len(names)))[:-1],
-    )
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+    pieces = np.split(values[np.argsort(codes, kind="stable")], ends[:-1])
     return [Series(name, piece) for name, piece in zip(names, pieces, strict=True)]
 
 

@@ -41,13 +41,6 @@ def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple
     """Return (verdict, reason) from whether the Gaussian is rejected, and the shape of the tail.
 
     `fit` is that of the absolute deviations, None if they are tied or few.
-
-    Examples
-    --------
-    >>> independent = Dependence(0.0, 0.0, 1.0, 1.0, 1.0)
-    >>> fit = ShapeFit(0.4, 0.2, 0.6, 1.0, 2.0, 100, -0.2, ())
-    >>> judge(True, fit, independent)
-    ('heavy-tailed', 'shape 0.40 (0.20 to 0.60) above 0: heavier than an exponential tail')
     """
     if not rejected:
         return GAUSSIAN, "Lilliefors' test does not reject the Gaussian"

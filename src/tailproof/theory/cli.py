@@ -27,24 +27,14 @@ def add_parser(commands: Any) -> None:
     add("--nu", type=float, help="smoothness of the Matern kernel (default: 2.5)")
     add("--lengthscale", type=float, help="of the SE and Matern kernels (default: 0.2)")
     add("--v", type=float, default=1.0, help="bound on E|y|^(1+alpha) (default: %(default)g)")
-    add(
-        "--norm-bound",
-        type=float,
-        default=1.0,
-        help="B, bound on the RKHS norm of f (default: %(default)g)",
-    )
+    add("--norm-bound", type=float, default=1.0, help="B >= RKHS norm of f (default: %(default)g)")
     add("--ridge", type=float, default=1.0, help="lambda (default: %(default)g)")
     add("--delta", type=float, default=0.1, help="failure probability (default: %(default)g)")
     add("--accuracy", type=float, default=0.1, help="epsilon of Theorem 4 (default: %(default)g)")
     add("--nodes", type=int, help="quadrature nodes a side, Theorem 3 (default: the best bound's)")
     add("--arms-per-dim", type=int, help="points a side of the grid (default: about 400 arms)")
-    add(
-        "--out",
-        type=Path,
-        default=Path("out/bounds"),
-        metavar="DIR",
-        help="folder for bounds.png (default: %(default)s)",
-    )
+    out, where = Path("out/bounds"), "folder for bounds.png (default: %(default)s)"
+    add("--out", type=Path, default=out, metavar="DIR", help=where)
     parser.set_defaults(run=run)
 
 

@@ -24,29 +24,19 @@ from tailproof.theory.upper_bounds import (
     trivial_regret_bound,
 )
 
-# Every bound needs a matrix of the arms' size factored some dozens of times.
-MAX_ARMS = 1_500
-# By default the grid has about this many arms.
 DEFAULT_ARMS = 400
+MAX_ARMS = 1_500  # every bound factors a matrix of the arms' size some dozens of times
 # Largest power of ten among the horizons at which bounds are compared with the trivial one. Above,
 # rounding in the kernel's coordinates, times T, is no longer small.
 MAX_POWER = 14
 
 
 def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
-    """Return the grid of `per_dim` equally spaced points a side on [0, 1]^dim, (per_dim^dim, dim).
-
-    Examples
-    --------
-    >>> grid_of_arms(2).shape, grid_of_arms(1, 3)[:, 0]
-    ((400, 2), array([0. , 0.5, 1. ]))
-    """
+    """Return the grid (n, dim) of `per_dim` points a side on [0, 1]^dim, by default about 400."""
     d = checks.integer("dim", dim, low=1)
-    side = (
-        min(100, max(2, int(DEFAULT_ARMS ** (1.0 / d) + 1e-9)))
-        if per_dim is None
-        else checks.integer("arms_per_dim", per_dim, low=2)
-    )
+    side = min(100, max(2, int(DEFAULT_ARMS ** (1.0 / d) + 1e-9)))
+    if per_dim is not None:
+        side = checks.integer("arms_per_dim", per_dim, low=2)
     if side**d > MAX_ARMS:
         raise ValueError(
             f"`arms_per_dim^dim <= {MAX_ARMS}` must hold, but got {side}^{d} = {side**d} arms."
@@ -57,19 +47,11 @@ def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The kernel, arms and constants that the bounds are computed for.
+    """What the bounds are computed for: a kernel with k(x, x) <= 1 on the arms (n, d), constants.
 
-    Attributes
-    ----------
-    kernel
-        `SquaredExponential`, `Matern` or `Linear`, with k(x, x) <= 1 on the arms.
-    arms : (n, d)
-    setting
-        What the theorems take as known; its horizon is the T the policies are told.
-    accuracy
-        The paper's epsilon of the Nystrom dictionaries.
-    nodes
-        Quadrature nodes a side for Theorem 3; None for the number with the smallest bound.
+    The setting's horizon is the T the policies are told, `accuracy` the epsilon of the Nystrom
+    dictionaries, `nodes` the quadrature nodes a side for Theorem 3 (None for those with the
+    smallest bound).
     """
 
     kernel: Kernel
@@ -102,16 +84,11 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Every bound at every round.
+    """Every bound at the `rounds` T (k,).
 
-    Attributes
-    ----------
-    rounds, gain, trivial : (k,)
-        T; the bound on gamma_T; the bound that holds for any policy at all.
-    columns
-        Theorem 1, Theorem 3, Theorem 4, and Theorem 4 with exact features.
-    lower_rate : (k,) or None
-        Theorem 2's rate, whose constant is open; None for kernels it does not cover.
+    `gain` bounds gamma_T and `trivial` the regret of any policy at all; `columns` are Theorems 1, 3
+    and 4, and Theorem 4 with exact features. `lower_rate` is Theorem 2's, whose constant is open;
+    None for kernels it does not cover.
     """
 
     rounds: NDArray[np.int64]
@@ -251,11 +228,6 @@ def make_kernel(
     """Return the kernel of a name, with k(x, x) <= 1 on [0, 1]^dim.
 
     "se" and "matern" (lengthscale 0.2, nu 2.5 unless given); "linear" is x . x' / dim.
-
-    Examples
-    --------
-    >>> make_kernel("matern", 2, lengthscale=0.3)
-    Matern(nu=2.5, lengthscale=0.3)
     """
     checks.choice("kernel", name, ("se", "matern", "linear"))
     if nu is not None and name != "matern":

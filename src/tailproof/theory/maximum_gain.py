@@ -147,14 +147,9 @@ def _count_batches(n: int, count: int) -> Iterator[Array]:
 
 @dataclass(frozen=True, eq=False)
 class GreedyGain:
-    """A greedy sequence of plays, each the arm with the largest posterior variance.
+    """A greedy sequence of plays (t,), each the arm with the largest posterior variance.
 
-    Attributes
-    ----------
-    arms : (t,)
-        Arm numbers in order.
-    lower : (t,)
-        Information gain of the first s = 1 .. t plays, in nats: at most gamma_s.
+    `lower` (t,) is the information gain of the first s = 1 .. t plays: at most gamma_s.
     """
 
     arms: NDArray[np.int64]

@@ -117,11 +117,7 @@ def gain_exponent(kernel: str, dim: ArrayLike = 1, nu: ArrayLike | None = None) 
 
 
 def regret_exponent(
-    theorem: int,
-    alpha: ArrayLike,
-    kernel: str,
-    dim: ArrayLike = 1,
-    nu: ArrayLike | None = None,
+    theorem: int, alpha: ArrayLike, kernel: str, dim: ArrayLike = 1, nu: ArrayLike | None = None
 ) -> Array:
     """Return the power of T in the regret bound of Theorem 1, 2 (lower), 3 or 4.
 

@@ -20,13 +20,7 @@ from tailproof.theory.rates import (
 
 
 def table_rounds(horizon: int) -> NDArray[np.int64]:
-    """Return 10, 20, 50, 100, .. and the horizon.
-
-    Examples
-    --------
-    >>> table_rounds(120)
-    array([ 10,  20,  50, 100, 120])
-    """
+    """Return 10, 20, 50, 100, .. and the horizon."""
     steps = [m * 10**k for k in range(1, 19) for m in (1, 2, 5) if m * 10**k < horizon]
     return np.array([*steps, horizon], dtype=np.int64)
 
@@ -63,10 +57,7 @@ def heading(problem: Problem) -> str:
 def legend(kernel_name: str, problem: Problem, comparison: Comparison) -> str:
     """Return for each column what it is, and when it is informative or why it is missing."""
     horizons = informative_horizons(problem)
-    lines = [
-        "",
-        '"any policy" is 2 min(B, v^(1/(1+alpha))) T: a bound above it promises nothing.',
-    ]
+    lines = ["", '"any policy" is 2 min(B, v^(1/(1+alpha))) T: a bound above it promises nothing.']
     for column in comparison.columns:
         if column.values is None:
             lines.append(f"{column.name}: {column.policy}. No bound: {column.reason}")

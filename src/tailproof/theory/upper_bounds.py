@@ -39,13 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailproof._util import checks
-from tailproof.bandits.schedules import (
-    Setting,
-    Theorem1,
-    Theorem3,
-    Theorem4,
-    theorem4_oversampling,
-)
+from tailproof.bandits.schedules import Setting, Theorem1, Theorem3, Theorem4, theorem4_oversampling
 from tailproof.theory.rates import linear_gain_bound
 from tailproof.theory.rounds import Array, at_each_round, largest_betas, round_numbers
 
