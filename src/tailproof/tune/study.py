@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import sqlite3
-import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 _IDENTITY = "tailproof tune"  # the study attribute that says what is tuned
-_LOCK_TIMEOUT = 60.0  # seconds a writer waits for SQLite's lock
 _CONNECT_TIMEOUT = 10  # seconds
-_RETRY_PAUSES = (0.2, 0.5, 1.0)  # seconds before the tables of a new database are tried again
 
 
 @dataclass(frozen=True)
@@ -153,29 +150,15 @@ def open_storage(url: str) -> RDBStorage:
     optuna = load_optuna()
     import sqlalchemy
 
-    errors = sqlalchemy.exc
     try:
-        for pause in (*_RETRY_PAUSES, None):
-            try:
-                return _open(url)
-            except (
-                errors.IntegrityError,
-                errors.ProgrammingError,
-                errors.OperationalError,
-            ) as error:
-                # Of two that open an empty database at once and create its tables, one fails.
-                refused = isinstance(error, errors.OperationalError)
-                if pause is None or (refused and "already exists" not in str(error)):
-                    raise
-                time.sleep(pause)
-        raise AssertionError("unreachable")
+        return _open(url)
     except (
         ValueError,
         OSError,
         ImportError,
         RuntimeError,
         sqlite3.Error,
-        errors.SQLAlchemyError,
+        sqlalchemy.exc.SQLAlchemyError,
         optuna.exceptions.OptunaError,
     ) as error:
         said = without_secrets(first_line(error), url)
@@ -183,15 +166,19 @@ def open_storage(url: str) -> RDBStorage:
 
 
 def _open(url: str) -> RDBStorage:
+    from tailproof.integrations._optuna_sqlite import SQLiteStorage, create_tables
+
     parsed = parse(url)
     if parsed is None:
         raise ValueError("it is not a database URL such as sqlite:///file.db")
     if parsed.get_backend_name() == "sqlite":
-        return _open_sqlite(url, parsed.database)
+        return SQLiteStorage(url)
     options: dict[str, Any] = {"pool_pre_ping": True}
     if parsed.get_backend_name() == "postgresql":
         options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
-    storage: RDBStorage = load_optuna().storages.RDBStorage(url, engine_kwargs=options)
+    storage: RDBStorage = create_tables(
+        lambda: load_optuna().storages.RDBStorage(url, engine_kwargs=options)
+    )
     return storage
 
 
@@ -201,42 +188,6 @@ def first_line(error: BaseException) -> str:
         error = error.__cause__
     said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
     return said.splitlines()[0]
-
-
-def _open_sqlite(url: str, database: str | None) -> RDBStorage:
-    """Open SQLite so that several processes of one machine can share it, with few disk syncs.
-
-    A write-ahead log lets readers read while one writes and needs one sync a checkpoint; a crash
-    of the machine may cost the last trials, never the file. Every transaction takes the write lock
-    first: Optuna reads a waiting trial's state before it takes the trial, and SQLite would let
-    two processes do so at once.
-    """
-    optuna = load_optuna()
-    import sqlalchemy
-
-    if not database or database == ":memory:":
-        raise ValueError("a study must be kept in a file")
-    if not database.startswith("file:"):
-        Path(database).parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.closing(sqlite3.connect(database, timeout=_LOCK_TIMEOUT)) as file:
-            file.execute("PRAGMA journal_mode=WAL")
-            file.execute("BEGIN IMMEDIATE")  # says now whether the file can be written
-            file.execute("ROLLBACK")
-    storage = optuna.storages.RDBStorage(
-        url, engine_kwargs={"connect_args": {"timeout": _LOCK_TIMEOUT}}
-    )
-
-    def connect(connection: Any, _: Any) -> None:
-        connection.isolation_level = None
-        connection.execute("PRAGMA synchronous=NORMAL")
-
-    def begin(connection: Any) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    sqlalchemy.event.listen(storage.engine, "connect", connect)
-    sqlalchemy.event.listen(storage.engine, "begin", begin)
-    storage.engine.dispose()  # connections made before the listeners
-    return storage
 
 
 def open_study(
