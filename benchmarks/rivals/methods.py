@@ -20,7 +20,7 @@ from rivals.domains import Params
 from rivals.optuna_solver import OptunaSolver
 from rivals.problems import Problem
 from rivals.tailproof_solvers import OptimizerSolver, PolicySolver, RandomSolver
-from tailproof.search.model import noise
+from tailproof.search.model import robust_loss
 
 OURS = "tailproof"
 CLIP_DEVIATIONS = 3.0  # robust standard deviations at which the clipping rival clips
@@ -79,7 +79,7 @@ def _optimizer(options: tp.Options) -> Start:
     return lambda problem, seed, _: OptimizerSolver(problem.domain, seed, options)
 
 
-def _with_loss(loss: noise.RobustLoss) -> Start:
+def _with_loss(loss: robust_loss.RobustLoss) -> Start:
     """Start our optimizer with another loss and without its exploratory evaluations."""
     return _optimizer(tp.Options(loss=loss, exploration_rate=0.0))
 
@@ -122,21 +122,21 @@ METHODS: dict[str, Method] = {
             "GP-UCB",
             "tp.Optimizer with a Gaussian likelihood, payoffs as they are, without exploratory "
             "evaluations",
-            _with_loss(noise.Gaussian()),
+            _with_loss(robust_loss.Gaussian()),
         ),
         Method(
             "clipped-gp-ucb",
             "clipped GP-UCB",
             "tp.Optimizer with payoffs clipped at 3 robust standard deviations, without "
             "exploratory evaluations",
-            _with_loss(noise.Winsorize(CLIP_DEVIATIONS)),
+            _with_loss(robust_loss.Winsorize(CLIP_DEVIATIONS)),
         ),
         Method(
             "student-t-gp",
             "Student-t GP",
             "tp.Optimizer with the mode under a Student-t likelihood of 4 degrees of freedom, "
             "fixed, without exploratory evaluations",
-            _with_loss(noise.StudentT(DEGREES_OF_FREEDOM)),
+            _with_loss(robust_loss.StudentT(DEGREES_OF_FREEDOM)),
             robust=True,
         ),
         Method(

@@ -7,7 +7,7 @@ import pytest
 
 import tailproof as tp
 from searches import LINE, MIXED, line, run, snapshot
-from tailproof.search.model.noise import AdaptiveWindow, Gaussian, StudentT, Winsorize
+from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
 LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)

@@ -7,7 +7,7 @@ import pytest
 
 import tailproof as tp
 from searches import LINE, line, run
-from tailproof.search.model.noise import AdaptiveWindow, Gaussian, Winsorize
+from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, Winsorize
 
 # ---- single payoffs -----------------------------------------------------------------------------
 

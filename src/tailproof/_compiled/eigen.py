@@ -204,5 +204,5 @@ def mean_weights(directions, copies, sums, roots, vectors):  # type: ignore[no-u
 
 @njit(cache=True, error_model="numpy")
 def direction_mean(coordinates, directions, copies, sums, roots, vectors):  # type: ignore[no-untyped-def]
-    """Return the mean of the arms, A V^(-1/2) W^T r_hat (Alg. 2, line 6)."""
+    """Return the arms' mean A V^(-1/2) W^T r_hat from V's eigendecomposition (Alg. 2, line 6)."""
     return np.dot(coordinates, mean_weights(directions, copies, sums, roots, vectors))

@@ -165,3 +165,14 @@ def payoffs(name: str, value: ArrayLike) -> NDArray[np.float64]:
             f"`|{name}| <= {LARGEST_PAYOFF:g}` must hold, but got {array[np.abs(array).argmax()]}."
         )
     return array
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """Return the random generator of a seed: an int, a SeedSequence, a Generator or None."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "`seed` must be an integer of at least 0, a SeedSequence or a Generator, but got "
+            f"seed={seed!r}."
+        ) from error

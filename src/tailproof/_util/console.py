@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 REDRAW_INTERVAL = 0.1  # seconds between two drawings on a terminal
+_BAR_WIDTH = 24
 _WIDEST = 10_000  # columns of a table that is not cut to a terminal
 
 
@@ -94,6 +95,16 @@ def text_table(
     stream = io.StringIO()
     Console(file=stream, width=_WIDEST, color_system=None).print(rich_table(header, rows, right))
     return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
+
+
+def progress_bar(done: int, total: int, text: str) -> Table:
+    """Return a bar with text beside it, as something rich can print."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    line = Table.grid(padding=(0, 1))
+    line.add_row(ProgressBar(total, done, width=_BAR_WIDTH), text)
+    return line
 
 
 def is_terminal(stream: TextIO | None) -> bool:

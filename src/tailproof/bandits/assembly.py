@@ -65,16 +65,6 @@ def theory_options(
     }
 
 
-def _generator(seed: Seed) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "`seed` must be an integer of at least 0, a SeedSequence or a Generator, but got "
-            f"seed={seed!r}."
-        ) from error
-
-
 def _setting(options: dict[str, Any]) -> Setting:
     for name in ("moment", "norm_bound"):
         if options[name] is None:
@@ -92,7 +82,7 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     if isinstance(schedule, str):
         setting, theory = _setting(options), schedule == "theory"
         chosen = schedules.Theorem1(setting) if theory else schedules.AuthorsTGP(setting)
-    rng = _generator(seed)
+    rng = checks.generator(seed)
     announce_compilation(ucb_argmax)
     ridge, start = options["ridge"], rng.bit_generator.state
     posterior = RidgePosterior(config.kernel, X, ridge, lambda t: chosen.truncation(t, 0))
@@ -120,7 +110,7 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     """Build ATA-GP-UCB or MoMA-GP-UCB."""
     options, kernel, X = config.options, config.kernel, config.space.inputs
     features, schedule = options["features"], options["schedule"]
-    rng = _generator(seed)
+    rng = checks.generator(seed)
     start = rng.bit_generator.state
     setting = _setting(options) if isinstance(schedule, str) else None
     chosen = schedule if setting is None else _feature_schedule(schedule, features, setting)

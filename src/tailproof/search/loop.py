@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailproof._util import checks
-from tailproof._util.console import LiveDisplay, duration
+from tailproof._util.console import LiveDisplay, duration, progress_bar
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.space.space import Configurations, Space
@@ -17,8 +17,6 @@ from tailproof.search.trials import CompletedTrial, Recommendation
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-_BAR_WIDTH = 24
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def _run(
     if not isinstance(progress, bool):
         raise ValueError(f"`progress` must be True or False, but got {progress!r}.")
     evaluations = checks.integer("evaluations", evaluations, low=1)
-    bar = _ProgressBar(evaluations)
+    bar = _LoopProgress(evaluations)
     interrupted = False
     try:
         with LiveDisplay(bar.render, quiet=not progress) as display:
@@ -137,23 +135,19 @@ def _run(
     return Result(recommendation, optimizer.trials, optimizer, interrupted)
 
 
-class _ProgressBar:
-    """How many evaluations are done, the last payoff, and the time left."""
+class _LoopProgress:
+    """What maximize and minimize show: evaluations done, the last payoff, and the time left."""
 
     def __init__(self, total: int) -> None:
         self._total, self._done, self._last = total, 0, ""
         self._started = time.monotonic()
 
     def advance(self, payoff: float) -> None:
+        """Count one evaluation."""
         self._done += 1
         each = (time.monotonic() - self._started) / self._done
         self._last = f", last {payoff:.4g}, {duration(each * (self._total - self._done))} left"
 
     def render(self) -> Table:
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        line = Table.grid(padding=(0, 1))
-        bar = ProgressBar(self._total, self._done, width=_BAR_WIDTH)
-        line.add_row(bar, f"{self._done}/{self._total}{self._last}")
-        return line
+        """Return the bar and the text beside it."""
+        return progress_bar(self._done, self._total, f"{self._done}/{self._total}{self._last}")

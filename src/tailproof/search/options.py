@@ -10,7 +10,7 @@ import numpy as np
 
 from tailproof._util import checks
 from tailproof.search.model.correlation import KERNELS, KernelLayout
-from tailproof.search.model.noise import AdaptiveWindow, RobustLoss
+from tailproof.search.model.robust_loss import AdaptiveWindow, RobustLoss
 from tailproof.search.space.space import Configurations, Space
 
 
@@ -21,7 +21,7 @@ class Options:
     Attributes
     ----------
     loss
-        Robust loss of the residuals: see `tailproof.search.model.noise`.
+        Robust loss of the residuals: see `tailproof.search.model.robust_loss`.
     kappa
         Number of posterior standard deviations in the upper confidence bound that `ask` maximizes.
     kernel

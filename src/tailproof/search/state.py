@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tailproof.search.model import noise
+from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, StudentT, Winsorize
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.space.space import space_from_state
@@ -21,7 +21,13 @@ from tailproof.storage import Arrays, decode, encode, take
 FORMAT = "tailproof-search"
 _TYPES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (Options, noise.AdaptiveWindow, noise.Gaussian, noise.Winsorize, noise.StudentT)
+    for kind in (
+        Options,
+        robust_loss.AdaptiveWindow,
+        robust_loss.Gaussian,
+        robust_loss.Winsorize,
+        robust_loss.StudentT,
+    )
 }
 
 

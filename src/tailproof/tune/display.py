@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tailproof._util.console import LiveDisplay, duration, printable, rich_table
+from tailproof._util.console import LiveDisplay, duration, printable, progress_bar, rich_table
 from tailproof.tune.command import text
 from tailproof.tune.trial_queue import TrialCounts
 from tailproof.tune.worker import Event
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _ROWS = 8  # finished trials in the table, and running ones
 _LOG_INTERVAL = 5.0  # seconds between plain lines
-_BAR_WIDTH = 24
 _LONGEST_REASON = 200  # characters
 
 
@@ -105,13 +104,10 @@ class ProgressDisplay(LiveDisplay):
     def render(self) -> Group:
         """Return what a terminal shows: the bar, the latest trials, and the best payoff."""
         from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
         from rich.text import Text
 
-        bar = Table.grid(padding=(0, 1))
         finished = min(self._counts.finished, self._evaluations)
-        bar.add_row(ProgressBar(self._evaluations, finished, width=_BAR_WIDTH), self.line())
+        bar = progress_bar(finished, self._evaluations, self.line())
         rows = [_row(event) for event in self._ended]
         for number, since in list(self._running.items())[:_ROWS]:
             rows.append((str(number), "running", f"{self._clock() - since:.1f}", ""))

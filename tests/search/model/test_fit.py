@@ -9,7 +9,9 @@ from scipy import stats
 from searches import observations
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import choose_psi, fit_model, location_and_scale, next_refit
-from tailproof.search.model.noise import (
+from tailproof.search.model.parameters import ModelConfig, Observations
+from tailproof.search.model.posterior import condition
+from tailproof.search.model.robust_loss import (
     AdaptiveWindow,
     Gaussian,
     StudentT,
@@ -17,8 +19,6 @@ from tailproof.search.model.noise import (
     WindowPsi,
     Winsorize,
 )
-from tailproof.search.model.parameters import ModelConfig, Observations
-from tailproof.search.model.posterior import condition
 
 LAYOUT = KernelLayout(np.arange(2), np.zeros(2, dtype=np.int64))
 LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]

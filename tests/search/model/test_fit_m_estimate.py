@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.fit import loo_residuals, pseudo_observations, solve_m_estimate
 from tailproof.search.model.gp import InducingPointBasis, compute_features
-from tailproof.search.model.noise import AdaptiveWindow, StudentT, StudentTPsi, WindowPsi
+from tailproof.search.model.robust_loss import AdaptiveWindow, StudentT, StudentTPsi, WindowPsi
 
 LAYOUT = KernelLayout(np.arange(2), np.zeros(2, dtype=np.int64))
 KERNEL = KernelParameters(np.array([0.4, 0.8]), 1.0, 0.3)

@@ -12,8 +12,8 @@ from searches import observations
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import fit_model
 from tailproof.search.model.hyperparameters import Prior, prior_median
-from tailproof.search.model.noise import AdaptiveWindow, WindowPsi
 from tailproof.search.model.parameters import ModelConfig, OutlierModel
+from tailproof.search.model.robust_loss import AdaptiveWindow, WindowPsi
 from tailproof.search.model.tail_correction import (
     balance,
     likelihood_rows,

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from tailproof.search.model.correlation import KernelParameters
 from tailproof.search.model.gp import Smoother, SparseGP, compute_features, inducing_points_for
 from tailproof.search.model.hyperparameters import maximize_posterior, prior_median
-from tailproof.search.model.noise import (
+from tailproof.search.model.parameters import (
+    ModelConfig,
+    ModelParameters,
+    NoiseScale,
+    Observations,
+)
+from tailproof.search.model.robust_loss import (
     FEWEST,
     LEAST_HALF_WIDTH,
     PsiFunction,
@@ -26,12 +32,6 @@ from tailproof.search.model.noise import (
     WindowPsi,
     asymptotic_variance,
     window_around_median,
-)
-from tailproof.search.model.parameters import (
-    ModelConfig,
-    ModelParameters,
-    NoiseScale,
-    Observations,
 )
 from tailproof.search.model.tail_correction import (
     balance,
@@ -251,7 +251,7 @@ def choose_psi(psi: PsiFunction, residuals: Array) -> PsiFunction:
 
     Examples
     --------
-    >>> from tailproof.search.model.noise import AdaptiveWindow
+    >>> from tailproof.search.model.robust_loss import AdaptiveWindow
     >>> e = np.sinh(np.linspace(-3.0, 3.0, 99))
     >>> type(choose_psi(AdaptiveWindow().learn(e), e)).__name__
     'StudentTPsi'

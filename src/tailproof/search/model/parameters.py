@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.hyperparameters import Prior
-from tailproof.search.model.noise import AdaptiveWindow, PsiFunction, RobustLoss
+from tailproof.search.model.robust_loss import AdaptiveWindow, PsiFunction, RobustLoss
 
 Array = NDArray[np.float64]
 

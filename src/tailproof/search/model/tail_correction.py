@@ -17,7 +17,6 @@ from scipy.special import expit, logsumexp
 from tailproof.search.model.correlation import KernelParameters
 from tailproof.search.model.gp import CONSTANT_VAR
 from tailproof.search.model.hyperparameters import log_marginal_likelihood, prior_median
-from tailproof.search.model.noise import PsiFunction, WindowPsi, window_around_median
 from tailproof.search.model.parameters import (
     ModelConfig,
     ModelParameters,
@@ -25,6 +24,7 @@ from tailproof.search.model.parameters import (
     OutlierModel,
     TailCorrection,
 )
+from tailproof.search.model.robust_loss import PsiFunction, WindowPsi, window_around_median
 
 Array = NDArray[np.float64]
 

@@ -151,7 +151,7 @@ class StudentTPsi:
 
     @property
     def start(self) -> PsiFunction:
-        """The window, if there is one."""
+        """The psi function whose equations are solved first: the window, if there is one."""
         return self if self.window is None else self.window
 
     def __call__(self, residuals: Array) -> Array:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tailproof.search.model.noise import (
+from tailproof.search.model.robust_loss import (
     AdaptiveWindow,
     Gaussian,
     StudentT,
