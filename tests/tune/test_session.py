@@ -458,3 +458,26 @@ def test_what_goes_wrong_after_the_start_is_another_exit_code(
     assert said.startswith("tailproof tune: ")
     assert len(said.splitlines()) == 1
     assert "hush" not in said
+
+
+@pytest.mark.parametrize("damage", ["empty", "without tables"])
+def test_a_study_that_was_emptied_is_not_silently_begun_again(tune, program, tmp_path, damage):
+    arguments = ("--minimize", "--evaluations", 3, "--int", "n", 1, 9)
+    arguments = (*arguments, "--", *program("print(1)"), "{n}")
+    assert tune(*arguments)[0] == 0
+    folder = tmp_path / OUT
+    report = (folder / "report.html").read_bytes()
+    for path in folder.glob("study.db*"):
+        path.unlink()
+    with contextlib.closing(sqlite3.connect(folder / "study.db")) as file:
+        if damage == "without tables":
+            file.execute("CREATE TABLE something (x)")
+            file.commit()
+    (folder / "study.db").touch()
+    code, _, err = tune(*arguments)
+    assert code == 2
+    assert "holds no study" in err
+    assert "report.html is of an earlier session" in err
+    assert (folder / "report.html").read_bytes() == report
+    (folder / "study.db").unlink()  # to start afresh on purpose
+    assert tune(*arguments)[0] == 0

@@ -17,8 +17,6 @@ from tailproof.tune.trial_queue import OUTCOME
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-CSV_NAME, JSON_NAME = "trials.csv", "result.json"
-
 
 def outcome(trial: FrozenTrial) -> dict[str, Any]:
     """Return what was stored at the end of a trial."""

@@ -1,7 +1,8 @@
 """One run of a command: its own process group, a time limit, output of limited size.
 
 Output goes straight into files, so a program can neither fill a pipe nor hold one open after its
-end. When the program ends, or must end, everything left in its process group is ended with it.
+end. When the program ends, or must end, everything left in its process group is ended with it. When
+it must end, its descendants that left the group are killed, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tailproof.tune.descendants import adopted
 from tailproof.tune.signals import Stop, never
 
 MAX_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more has failed
@@ -80,7 +82,12 @@ def run(
     -------
     Result
     """
-    with _output(folder, "stdout") as out, _output(folder, "stderr") as err:
+    with (
+        _output(folder, "stdout") as out,
+        _output(folder, "stderr") as err,
+        adopted() as kill_descendants,
+    ):
+        reason = "interrupted"  # unless `_watch` returns
         begin = time.perf_counter()
         try:
             process = subprocess.Popen(
@@ -101,6 +108,8 @@ def run(
             # Until it is waited for, the ended program keeps the group's number from being reused.
             _signal(process.pid, signal.SIGKILL)
             code = process.wait()
+            if reason:
+                kill_descendants()
         said, errors = _content(out), _content(err)
         if not reason and max(len(said), len(errors)) > MAX_OUTPUT:
             reason = TOO_MUCH  # it ended between two checks: a cut output holds no payoff

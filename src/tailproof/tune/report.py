@@ -15,7 +15,6 @@ from tailproof.tune.display import format_params
 from tailproof.tune.export import outcome
 from tailproof.tune.summary import comparison_table, counts_text, tails_text
 
-REPORT_NAME = "report.html"
 _MAX_FAILED = 50
 _MAX_CLIPPED = 10
 _OUTPUT = 400  # characters of a failed trial's output

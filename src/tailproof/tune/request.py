@@ -13,11 +13,13 @@ from tailproof._util.optional import require
 from tailproof.search.space.space import Space
 from tailproof.tune.command import CommandTemplate, parse_command
 from tailproof.tune.payoff import PayoffReader, parse_reader
-from tailproof.tune.study import Identity, open_study, opened_storage
+from tailproof.tune.study import Identity, has_studies, open_study, opened_storage
 from tailproof.tune.trial_queue import count_trials
-from tailproof.tune.urls import file_url
+from tailproof.tune.urls import file_url, sqlite_file
 
+# Files in the folder of the results.
 STUDY_FILE = "study.db"
+REPORT_NAME, CSV_NAME, JSON_NAME = "report.html", "trials.csv", "result.json"
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def prepare(request: Request) -> Job:
         request.command, request.space.state(), str(reader), request.minimize, request.stream
     )
     url = request.storage or file_url(request.out / STUDY_FILE)
+    _check_study_file(sqlite_file(url), request.out)
     name = request.study_name or identity.name()
     with opened_storage(url) as storage:
         study = open_study(storage, name, identity, request.seed)
@@ -140,6 +143,17 @@ def _check_program(program: str) -> None:
     if os.sep in program and Path(program).exists():
         raise ValueError(f"the program {program} is not an executable file.")
     raise ValueError(f"there is no program {program}.")
+
+
+def _check_study_file(path: Path | None, out: Path) -> None:
+    """Refuse a file that holds no study if there are results of one: it was damaged."""
+    written = [name for name in (REPORT_NAME, JSON_NAME, CSV_NAME) if (out / name).exists()]
+    if path is not None and written and path.is_file() and not has_studies(path):
+        raise ValueError(
+            f"{path} holds no study, but {out / written[0]} is of an earlier session, and would be "
+            "overwritten. Put the study back, or remove the file or give another --out to start "
+            "afresh."
+        )
 
 
 def _check_folder(out: Path) -> None:

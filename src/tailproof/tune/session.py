@@ -15,9 +15,9 @@ from tailproof._util.files import write_json, write_text
 from tailproof._util.threads import single_thread
 from tailproof.tune.analysis import Analysis, TrueMean, analyze
 from tailproof.tune.display import ProgressDisplay
-from tailproof.tune.export import CSV_NAME, JSON_NAME, outcome, result, write_csv
-from tailproof.tune.report import REPORT_NAME, report_page, report_values
-from tailproof.tune.request import Job, Request, prepare
+from tailproof.tune.export import outcome, result, write_csv
+from tailproof.tune.report import report_page, report_values
+from tailproof.tune.request import CSV_NAME, JSON_NAME, REPORT_NAME, Job, Request, prepare
 from tailproof.tune.signals import Stop, StopRequest, stop_requests
 from tailproof.tune.study import first_line, open_study, opened_storage
 from tailproof.tune.summary import summary_text

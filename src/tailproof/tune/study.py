@@ -182,6 +182,15 @@ def _open(url: str) -> RDBStorage:
     return storage
 
 
+def has_studies(path: Path) -> bool:
+    """Return whether a SQLite file has Optuna's tables; True if it cannot be read."""
+    with contextlib.closing(sqlite3.connect(path, timeout=_CONNECT_TIMEOUT)) as file:
+        try:
+            return bool(file.execute("SELECT 1 FROM sqlite_master WHERE name='studies'").fetchall())
+        except sqlite3.Error:
+            return True  # opening it says what is wrong
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message, for a database the message of its driver."""
     while isinstance(error, Exception) and error.__cause__ is not None:
