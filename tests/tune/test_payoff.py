@@ -1,5 +1,8 @@
+import json
+
 import pytest
 
+from tailproof.tune import payoff
 from tailproof.tune.payoff import UnreadableError, parse_reader
 
 
@@ -56,6 +59,12 @@ def test_the_exit_code_is_a_payoff_where_it_is_asked_for():
         ("json:a", '{"a": ' + "9" * 400 + "}"),
         ("json:a.0", '{"a": []}'),
         ("json:a", "[" * 100_000),
+        ("json:a", "log\n" + "[" * 5000 + "]" * 5000),
+        ("json:a", "log\n[" + "9" * 5000 + "]"),
+        ("json:a", '{"a": {"b": "' + "x" * 10_000 + '"}}'),
+        ("json:" + "a" * 500, "{}"),
+        ("regex:" + "a" * 500 + "(b)", "x"),
+        ("regex:(x{500})", "x" * 500),
     ],
 )
 def test_unreadable_output_is_said_to_be(spec, output):
@@ -75,3 +84,55 @@ def test_unreadable_output_is_said_to_be(spec, output):
 def test_a_wrong_wish_is_refused(spec):
     with pytest.raises(ValueError, match="value"):
         parse_reader(spec)
+
+
+def test_unfinished_json_is_not_tried_from_every_line(monkeypatch):
+    starts = []
+    decode = json.JSONDecoder.raw_decode
+
+    def counted(self, text, idx=0):
+        starts.append(idx)
+        return decode(self, text, idx)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
+    unfinished = '{"results": [\n' + ' {"latency": [1, 2],\n' * 2000
+    assert read("json:a", '{"a": 4}\n' + unfinished) == 4.0
+    assert len(starts) <= 2
+
+
+def test_a_pattern_that_would_never_end_is_stopped_within_the_time_limit(monkeypatch):
+    monkeypatch.setattr(payoff, "_MIN_SECONDS", 0.5)
+    reader = parse_reader("regex:x=((?:a+)+)$")
+    with pytest.raises(UnreadableError, match=r"took more than 0\.5 s"):
+        reader.read("x=" + "a" * 100 + "b", seconds=3.0, code=0, timeout=3.0)
+
+
+def test_looking_for_json_is_stopped_within_the_time_limit(monkeypatch):
+    monkeypatch.setattr(payoff, "_MIN_SECONDS", 0.0)
+    reader = parse_reader("json:a")
+    with pytest.raises(UnreadableError, match="took more than 0 s"):
+        reader.read("log\n" + "[\n" * 1000, seconds=3.0, code=0, timeout=3.0)
+
+
+def test_the_end_of_a_long_output_is_read(monkeypatch):
+    monkeypatch.setattr(payoff, "MAX_PARSED", 100)
+    log = "x=1\n" * 1000
+    assert read("last-line", log + "7\n") == 7.0
+    assert read("regex:^x=(.*)$", log + "x=2\ny\n") == 2.0
+    with pytest.raises(UnreadableError, match="nothing in the output matches"):
+        read("regex:z=(.*)", "z=5\n" + log)
+    assert read("regex:^(.+)$", "1" * 90 + "\n" + "2\n" * 49) == 2.0  # no part of a line
+    with pytest.raises(UnreadableError, match="more than 100 characters"):
+        read("json:a", '{"a": 1}\n' * 20)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "output", "value"),
+    [
+        (r"é😀\s+(\S+)", "é😀\t5", 5.0),
+        (r"(?s)begin.*?=(\d+)", "begin\n\n=3", 3.0),
+        (r"=(\d+)", "=1\r\n=2\r\n", 2.0),
+    ],
+)
+def test_patterns_see_the_text_as_it_is(pattern, output, value):
+    assert read(f"regex:{pattern}", output) == value

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 from tailproof._util.checks import LARGEST_PAYOFF
+from tailproof.tune.json_search import last_value
 
 FORMS = "last-line, regex:PATTERN, json:FIELD.PATH, wall-time or exit-code"
 _PLAIN = ("last-line", "wall-time", "exit-code")
+MAX_PARSED = 8 * 2**20  # characters of output in which a payoff is looked for
+MAX_SECONDS = 10.0  # for reading a payoff
+_MIN_SECONDS = 2.0  # also after a run that used up its time
 _KEY_ENDS = re.compile(r"(?<!\\)\.")
 
 
@@ -48,17 +53,25 @@ class PayoffReader:
         """Whether a non-zero exit code is a payoff like any other."""
         return self.kind == "exit-code"
 
-    def read(self, output: str, *, seconds: float, code: int) -> float:
-        """Return the payoff; raise UnreadableError if there is none."""
+    def read(
+        self, output: str, *, seconds: float, code: int, timeout: float | None = None
+    ) -> float:
+        """Return the payoff; raise UnreadableError if there is none.
+
+        Reading takes time linear in the output, but for regular expressions. It is stopped when
+        the run and it have taken `timeout` seconds.
+        """
+        left = MAX_SECONDS if timeout is None else min(timeout - seconds, MAX_SECONDS)
+        left = max(left, _MIN_SECONDS)
         if self.kind == "wall-time":
             return seconds
         if self.kind == "exit-code":
             return float(code)
         if self.kind == "regex":
-            return _last_match(self.argument, output)
+            return _last_match(self.argument, _tail(output), left)
         if self.kind == "json":
-            return _field(self.argument, output)
-        return _last_line(output)
+            return _field(self.argument, output, left)
+        return _last_line(_tail(output))
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.argument}" if self.argument else self.kind
@@ -115,8 +128,16 @@ def _bounded(value: float, shown: str) -> float:
 
 
 def _short(text: str) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
+    shown = repr(text[:100])
+    return shown if len(text) <= 100 and len(shown) <= 80 else shown[:77] + "..."
+
+
+def _tail(output: str) -> str:
+    """Return the last lines of the output, of at most `MAX_PARSED` characters in all."""
+    if len(output) <= MAX_PARSED:
+        return output
+    tail = output[-MAX_PARSED:]
+    return tail[tail.find("\n") + 1 :]
 
 
 def _last_line(output: str) -> float:
@@ -125,58 +146,87 @@ def _last_line(output: str) -> float:
     return number(output.rstrip().rpartition("\n")[2])
 
 
-def _last_match(pattern: str, output: str) -> float:
-    last = None
-    for match in re.finditer(pattern, output, re.MULTILINE):
-        last = match
-    if last is None:
-        raise UnreadableError(f"nothing in the output matches {pattern!r}")
-    if last.group(1) is None:
-        raise UnreadableError(f"the last match of {pattern!r} has an empty group")
-    return number(last.group(1))
+# Reads the length of the pattern, the pattern and the text; writes "=" and the group.
+_MATCHER = """
+import re, sys
+length = int(sys.stdin.buffer.readline())
+pattern, text = (sys.stdin.buffer.read(n).decode("utf-8", "surrogatepass") for n in (length, -1))
+last = None
+for last in re.finditer(pattern, text, re.MULTILINE):
+    pass
+if last is not None:
+    found = "" if last.group(1) is None else "=" + last.group(1)[:1000]
+    sys.stdout.buffer.write(b"matched" + found.encode("utf-8", "surrogatepass"))
+"""
+
+
+def _last_match(pattern: str, output: str, seconds: float) -> float:
+    """Return the number in the last match, looked for by a process that can be killed.
+
+    A pattern can take exponential time, and `re` cannot be stopped by its caller.
+    """
+    shown, encoded = _short(pattern), pattern.encode("utf-8", "surrogatepass")
+    text = output.encode("utf-8", "surrogatepass")
+    try:
+        matcher = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _MATCHER],
+            input=b"%d\n%b%b" % (len(encoded), encoded, text),
+            capture_output=True,
+            timeout=seconds,
+            start_new_session=True,  # Ctrl-C is for the tuner
+        )
+    except subprocess.TimeoutExpired:
+        raise UnreadableError(f"matching {shown} took more than {seconds:.3g} s") from None
+    if matcher.returncode != 0:
+        raise UnreadableError(f"matching {shown} failed (exit code {matcher.returncode})")
+    matched, equals, group = matcher.stdout.decode("utf-8", "surrogatepass").partition("=")
+    if not matched:
+        raise UnreadableError(f"nothing in the output matches {shown}")
+    if not equals:
+        raise UnreadableError(f"the last match of {shown} has an empty group")
+    return number(group)
 
 
 def _keys(path: str) -> list[str]:
     return [key.replace("\\.", ".") for key in _KEY_ENDS.split(path)]
 
 
-def _field(path: str, output: str) -> float:
-    value: Any = _last_json(output)
+def _field(path: str, output: str, seconds: float) -> float:
+    value: Any = _last_json(output, seconds)
     for key in _keys(path):
         if isinstance(value, dict) and key in value:
             value = value[key]
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
         else:
-            raise UnreadableError(f"the JSON has no field {path!r} (at {key!r})")
+            where = f"{_short(path)} (at {_short(key)})"
+            raise UnreadableError(f"the JSON has no field {where}")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnreadableError(f"the field {path!r} is no number: {_short(json.dumps(value))}")
+        shown = _short(value) if isinstance(value, str) else type(value).__name__
+        raise UnreadableError(f"the field {_short(path)} is no number: {shown}")
     try:
-        return _bounded(float(value), f"the field {path!r}")
+        return _bounded(float(value), f"the field {_short(path)}")
     except OverflowError:
-        raise UnreadableError(f"not finite: the field {path!r}") from None
+        raise UnreadableError(f"not finite: the field {_short(path)}") from None
 
 
-def _last_json(output: str) -> Any:
+def _last_json(output: str, seconds: float) -> Any:
     """Return the whole output as JSON, or the last object or list that starts a line."""
+    if len(output) > MAX_PARSED:  # a part of it may be a part of an object
+        raise UnreadableError(f"more than {MAX_PARSED:,} characters are too many to read as JSON")
     try:
         return json.loads(output)
     except (ValueError, RecursionError):
         pass
-    found = list(_objects(output))
-    if not found:
+    try:
+        found = last_value(output, seconds)
+    except TimeoutError:
+        raise UnreadableError(f"looking for JSON took more than {seconds:.3g} s") from None
+    if found is None:
         raise UnreadableError("there is no JSON in the output")
-    return found[-1]
-
-
-def _objects(output: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder()
-    at = 0
-    for start in re.finditer(r"^\s*(?=[{\[])", output, re.MULTILINE):
-        if start.end() < at:
-            continue  # inside an object already read
-        try:
-            found, at = decoder.raw_decode(output, start.end())
-        except (ValueError, RecursionError):
-            continue
-        yield found
+    try:
+        return json.loads(output[found[0] : found[1]])
+    except RecursionError:
+        raise UnreadableError("the JSON is nested too deeply") from None
+    except ValueError:  # an integer of thousands of digits
+        raise UnreadableError("the JSON holds a number that is too long") from None

@@ -225,9 +225,8 @@ def read_payoff(
         return None, f"exit code {result.code}"
     output = result.stdout if stream == "stdout" else result.stderr
     try:
-        payoff = reader.read(
-            output.decode("utf-8", "replace"), seconds=result.seconds, code=result.code
-        )
+        said, seconds = output.decode("utf-8", "replace"), result.seconds
+        payoff = reader.read(said, seconds=seconds, code=result.code, timeout=timeout)
     except UnreadableError as error:
         return None, str(error)
     return payoff, ""
