@@ -23,10 +23,10 @@ _TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Options,
-        robust_loss.AdaptiveWindow,
-        robust_loss.Gaussian,
-        robust_loss.Winsorize,
-        robust_loss.StudentT,
+        AdaptiveWindow,
+        Gaussian,
+        Winsorize,
+        StudentT,
     )
 }
 
