@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format reproduce bench compare-rivals clean
+.PHONY: demo test lint format reproduce bench compare-rivals compare-practical clean
 
 .venv/base.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
@@ -59,6 +59,10 @@ bench: .venv/rivals.stamp
 # with the runs that are missing.
 compare-rivals: .venv/rivals.stamp
 	$(BIN)/python benchmarks/compare_rivals.py --peers --out out/rivals
+
+# The practical optimizer on practical problems: about 14 hours of one core, continued likewise.
+compare-practical: .venv/rivals.stamp
+	$(BIN)/python benchmarks/compare_practical.py --out out/practical
 
 clean:
 	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,7 +22,7 @@ from rivals.methods import METHODS as RIVALS
 from rivals.methods import Solver as RivalSolver
 from rivals.optuna_solver import OptunaSolver
 from rivals.tailproof_solvers import OptimizerSolver, RandomSolver
-from tailproof.search.model import noise
+from tailproof.search.model import robust_loss
 from tailproof.tune.study import distributions
 
 OURS, ORACLE, SAMPLE_MEAN = "tailproof", "oracle", "sample-mean"
@@ -97,9 +97,13 @@ class OracleSolver(OurSolver):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         degrees = problem.degrees_of_freedom
-        loss: noise.RobustLoss = noise.AdaptiveWindow()
+        loss: robust_loss.RobustLoss = robust_loss.AdaptiveWindow()
         if degrees is not None:
-            loss = noise.Gaussian() if math.isinf(degrees) else noise.StudentT(max(degrees, 2.0))
+            loss = (
+                robust_loss.Gaussian()
+                if math.isinf(degrees)
+                else robust_loss.StudentT(max(degrees, 2.0))
+            )
         super().__init__(problem, seed, tp.Options(loss=loss, exploration_rate=0.0))
         self._log = problem.warp == LOG
 
@@ -272,7 +276,7 @@ METHODS: dict[str, Method] = {
             "Student-t GP",
             "tp.Optimizer with a Student-t likelihood of 4 degrees of freedom and "
             "exploration_rate=0",
-            _ours(tp.Options(loss=noise.StudentT(DEGREES_OF_FREEDOM), exploration_rate=0.0)),
+            _ours(tp.Options(loss=robust_loss.StudentT(DEGREES_OF_FREEDOM), exploration_rate=0.0)),
             assigned=True,
         ),
         Method(

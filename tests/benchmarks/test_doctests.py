@@ -6,7 +6,12 @@ import importlib
 import pytest
 
 RIVALS = ("analysis", "claims", "domains", "methods", "problems", "run", "seeds")
-MODULES = ("reporting", *(f"rivals.{name}" for name in RIVALS))
+PRACTICAL = ("analysis", "catalog", "domains")
+MODULES = (
+    *("reporting", "compare_practical"),
+    *(f"rivals.{name}" for name in RIVALS),
+    *(f"practical.{name}" for name in PRACTICAL),
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
