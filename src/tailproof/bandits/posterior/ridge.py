@@ -127,6 +127,7 @@ class RidgePosterior:
         np.add.at(self._sums, arms[:done], kept)  # in order, as `add` does
         self._counts += np.bincount(arms[:done], minlength=len(self._counts))
         self._count = done
-        self._refresh()
+        if done:  # else it is as it was made
+            self._refresh()
         for arm, payoff in zip(arms[done:].tolist(), payoffs[done:].tolist(), strict=True):
             self.add(arm, payoff)
