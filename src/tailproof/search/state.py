@@ -20,8 +20,7 @@ from tailproof.storage import Arrays, decode, encode, take
 
 FORMAT = "tailproof-search"
 _TYPES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (Options, AdaptiveWindow, Gaussian, Winsorize, StudentT)
+    kind.__name__: kind for kind in (Options, AdaptiveWindow, Gaussian, Winsorize, StudentT)
 }
 
 
