@@ -1,4 +1,6 @@
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -83,6 +85,35 @@ def jumping_clock(monkeypatch, tmp_path):
 
     monkeypatch.setattr(process, "time", Clock)
     return path
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder that is a file system of 4 MiB, for tests that fill it."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    options = ["-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if subprocess.run([mount, *options], capture_output=True).returncode != 0:
+        pytest.skip("this machine lets nobody mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture
+def fill():
+    """Return a function that writes to a file until there is no space left."""
+
+    def write(path):
+        with path.open("wb", buffering=0) as file:
+            for size in (4096, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(size))
+
+    return write
 
 
 @pytest.fixture

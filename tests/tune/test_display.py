@@ -1,5 +1,7 @@
 import io
 
+import pytest
+
 from tailproof.tune.display import ProgressDisplay, format_params
 from tailproof.tune.trial_queue import TrialCounts
 from tailproof.tune.worker import Event
@@ -82,3 +84,25 @@ def test_long_reasons_are_cut(monkeypatch):
     line = next(line for line in stream.getvalue().splitlines() if "trial 7 failed" in line)
     assert line.startswith("trial 7 failed: \\x1b[2Jwhy why")
     assert len(line) <= 220
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_the_cause_of_a_wait_is_said_at_once_and_the_time_left_does_not_climb(quiet):
+    now, stream = [0.0], io.StringIO()
+    with ProgressDisplay(12, True, stream=stream, quiet=quiet, clock=lambda: now[0]) as display:
+        display.event(Event("read", TrialCounts()))
+        now[0] = 20.0
+        display.event(Event("read", TrialCounts(complete=2)))
+        assert display.seconds_left() == 100.0
+        for _ in range(1000):
+            display.event(Event("waiting", TrialCounts(complete=2), reason="no space left"))
+            assert display.seconds_left() == 100.0
+            now[0] += 5.0
+        assert "waiting: no space left;" in stream.getvalue()
+        assert quiet or "2 of 12 evaluations, waiting, about 1 min 40 s left" in stream.getvalue()
+        display.event(Event("resumed", TrialCounts(complete=2)))
+        assert display.seconds_left() == 100.0
+        now[0] += 10.0
+        display.event(Event("read", TrialCounts(complete=3)))
+        assert display.seconds_left() == 90.0
+    assert "going on after a wait of 1 h 23 min" in stream.getvalue()

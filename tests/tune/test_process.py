@@ -142,3 +142,40 @@ def test_the_group_is_told(program):
     result = run(program("import os; print(os.getpgid(0))"), started=groups.append)
     assert groups == [int(result.stdout)]
     assert groups[0] != os.getpgid(0)
+
+
+def test_a_run_does_not_begin_and_does_not_count_on_a_full_disk(
+    program, small_disk, fill, tmp_path
+):
+    ran, stuffing = tmp_path / "ran", small_disk / "stuffing"
+    command = program(f"open({str(ran)!r}, 'a').write('x'); print(7)")
+    fill(stuffing)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        run(command, folder=small_disk / "kept")
+    assert caught.value.filename == str(small_disk / "kept")
+    assert not ran.exists()
+    stuffing.unlink()
+    assert run(command, folder=small_disk / "kept").stdout == b"7\n"
+    # Filled by others while it runs: its output may be cut.
+    filling = program(
+        f"""
+        print(123456, flush=True)
+        with open({str(stuffing)!r}, "wb", buffering=0) as file:
+            for size in (4096, 1):
+                try:
+                    while True:
+                        file.write(bytes(size))
+                except OSError:
+                    pass
+        """,
+        "filling.py",
+    )
+    with pytest.raises(OSError, match="No space left on device"):
+        run(filling, folder=small_disk / "kept")
+
+
+def test_a_program_that_fills_the_disk_with_its_output_fails(program, small_disk):
+    command = program("import sys\nwhile True: sys.stdout.write('1' * 1000 + '\\n')")
+    result = run(command, folder=small_disk / "kept")
+    assert result.reason == "no space left on device for its output"
+    assert read_payoff(result, parse_reader("last-line"), "stdout", None)[0] is None

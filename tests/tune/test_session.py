@@ -442,7 +442,7 @@ def test_what_goes_wrong_after_the_start_is_another_exit_code(
     program, tmp_path, monkeypatch, capsys
 ):
     def lost(*_):
-        raise OSError(28, "no space left for postgresql://me:hush@host/db")
+        raise OSError(13, "not allowed: postgresql://me:hush@host/db")
 
     monkeypatch.setattr(session, "write_csv", lost)
     request = Request(

@@ -216,6 +216,70 @@ def test_a_database_that_restarts_is_waited_for(shell, program, tmp_path, postgr
     assert count(notes, "ended") == 5
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_is_said_at_once_and_the_session_goes_on_when_there_is_space(
+    shell, program, tmp_path, small_disk, fill, workers
+):
+    command, notes, hold = noting(program, tmp_path, free=2)
+    process = shell(
+        *("--minimize", "--evaluations", 6, "--seed", 0, "--workers", workers, "--quiet"),
+        *("--out", small_disk / "o", "--int", "n", 1, 99, "--", *command, "{n}"),
+    )
+    wait_for(lambda: count(notes, "began") == 2 + workers)
+    fill(small_disk / "stuffing")
+    hold.unlink()  # its payoff cannot be stored
+    said = process.stderr.readline()
+    assert "waiting: no space left on device: the storage sqlite:///" in said, said
+    (small_disk / "stuffing").unlink()
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert "going on after a wait" in err
+    assert count_trials(stored_trials(small_disk / "o")) == TrialCounts(complete=6)
+    assert (small_disk / "o" / "report.html").is_file()
+
+
+def test_results_wait_for_space(shell, program, tmp_path, small_disk, fill):
+    command, notes, hold = noting(program, tmp_path, free=1)
+    process = shell(
+        *("--minimize", "--evaluations", 2, "--seed", 0, "--quiet", "--out", small_disk / "o"),
+        *("--storage", file_url(tmp_path / "study.db")),
+        *("--int", "n", 1, 99, "--", *command, "{n}"),
+    )
+    wait_for(lambda: count(notes, "began") == 2)
+    fill(small_disk / "stuffing")
+    hold.unlink()
+    said = process.stderr.readline()
+    assert f"waiting: no space left on device: {small_disk}/o/trials.csv" in said, said
+    (small_disk / "stuffing").unlink()
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    written = {path.name for path in (small_disk / "o").iterdir()}
+    assert written == {"report.html", "trials.csv", "result.json"}
+
+
+def test_interrupted_while_it_waits_for_space_it_ends_at_once_and_goes_on_later(
+    shell, tune, program, tmp_path, small_disk, fill
+):
+    command, notes, hold = noting(program, tmp_path, free=2)
+    arguments = (
+        *("--minimize", "--evaluations", 4, "--seed", 0, "--quiet", "--out", small_disk / "o"),
+        *("--int", "n", 1, 99, "--", *command, "{n}"),
+    )
+    process = shell(*arguments)
+    wait_for(lambda: count(notes, "began") == 3)
+    fill(small_disk / "stuffing")
+    hold.unlink()
+    assert "waiting: no space left on device" in process.stderr.readline()
+    process.send_signal(INTERRUPT)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert "no space left on device" in err
+    assert "Traceback" not in err
+    (small_disk / "stuffing").unlink()
+    assert tune(*arguments)[0] == 0
+    assert count_trials(stored_trials(small_disk / "o")) == TrialCounts(complete=4)
+
+
 def test_interrupted_while_its_workers_start_it_ends_in_order(shell, program, tmp_path):
     command, _, _ = noting(program, tmp_path, free=0)
     process = shell(

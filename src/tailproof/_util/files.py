@@ -50,8 +50,10 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None  # a failed write names no file
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tailproof._util.console import LiveDisplay, duration, printable, progress_bar, rich_table
 from tailproof.tune.command import text
+from tailproof.tune.patience import WaitNotice
 from tailproof.tune.trial_queue import TrialCounts
 from tailproof.tune.worker import Event
 
@@ -31,7 +33,7 @@ class ProgressDisplay(LiveDisplay):
     stream : text file
         A terminal gets a table that is redrawn in place; others get lines.
     quiet : bool
-        Show nothing.
+        Show nothing but why a disk or a storage is waited for.
     clock : callable
         Seconds, rising.
     """
@@ -48,12 +50,15 @@ class ProgressDisplay(LiveDisplay):
             self.render, self.line, stream=stream, interval=_LOG_INTERVAL, quiet=quiet, clock=clock
         )
         self._evaluations, self._minimize, self._clock = evaluations, minimize, clock
+        self._no_progress = quiet
         self._counts = TrialCounts()
         self._finished_at_start: int | None = None
         self._began = clock()
         self._ended: deque[Event] = deque(maxlen=_ROWS)
         self._running: dict[int, float] = {}  # number: since when
         self._best: Event | None = None
+        self._waited = 0.0  # seconds of waits for a disk or a storage, which are over
+        self._notice = WaitNotice(self._say, clock)
 
     def event(self, event: Event) -> None:
         """Show an event."""
@@ -62,7 +67,11 @@ class ProgressDisplay(LiveDisplay):
         if self._finished_at_start is None:
             self._finished_at_start = event.counts.finished
             self._began = self._clock()
-        if event.kind == "start":
+        if event.kind == "waiting":
+            self._notice.waiting(event.reason)
+        elif event.kind == "resumed":
+            self._waited += self._notice.resumed()
+        elif event.kind == "start":
             self._running[event.number] = self._clock()
         elif event.kind == "end":
             self._running.pop(event.number, None)
@@ -72,6 +81,14 @@ class ProgressDisplay(LiveDisplay):
             if event.value is None and not self.terminal:
                 self.write(f"trial {event.number} failed: {_reason(event)}")
         self.update()
+
+    def _say(self, line: str) -> None:
+        """Write a line that also those see who want no progress."""
+        if not self._no_progress:
+            self.write(line)
+            return
+        with contextlib.suppress(OSError, ValueError):  # the stream has gone away
+            print(f"tailproof tune: {line}", file=self._stream, flush=True)
 
     def _is_better(self, value: float) -> bool:
         best = None if self._best is None else self._best.value
@@ -86,20 +103,23 @@ class ProgressDisplay(LiveDisplay):
             parts.append(f"{counts.failed} failed")
         if counts.running:
             parts.append(f"{counts.running} running")
+        if self._notice.since is not None:
+            parts.append("waiting")
         left = self.seconds_left()
         if left is not None:
             parts.append(f"about {duration(left)} left")
         return ", ".join(parts)
 
     def seconds_left(self) -> float | None:
-        """Return the time left at the pace of this session; None before there is one."""
+        """Return the time left at the pace of this session, but for waits; None without one."""
         if self._finished_at_start is None:
             return None
         done = self._counts.finished - self._finished_at_start
         left = self._evaluations - self._counts.finished
         if done <= 0 or left <= 0:
             return None
-        return (self._clock() - self._began) / done * left
+        now = self._clock() if self._notice.since is None else self._notice.since
+        return (now - self._began - self._waited) / done * left
 
     def render(self) -> Group:
         """Return what a terminal shows: the bar, the latest trials, and the best payoff."""

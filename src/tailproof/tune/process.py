@@ -8,6 +8,7 @@ it must end, its descendants that left the group are killed, too.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -25,6 +26,8 @@ from tailproof.tune.signals import Stop, never
 
 MAX_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more has failed
 TOO_MUCH = "too much output"
+NO_SPACE = "no space left on device for its output"
+_RESERVE = 64 * 2**10  # bytes that must be free for each stream before and after a run
 KILL_DELAY = 5.0  # seconds from SIGTERM to SIGKILL
 _POLL = 0.2  # seconds between checks of the clock, the output and the stop requests
 
@@ -41,7 +44,7 @@ class Result:
         From the start to the end of the program.
     reason : str
         Why it was stopped: "timeout", "interrupted", "too much output", the error if it could not
-        be started; empty if it ended by itself.
+        be started; or that its output filled the disk; empty if it ended by itself.
     stdout, stderr : bytes
     """
 
@@ -81,12 +84,19 @@ def run(
     Returns
     -------
     Result
+
+    Raises
+    ------
+    OSError
+        If the output cannot be written; the disk may have become full during the run.
     """
     with (
         _output(folder, "stdout") as out,
         _output(folder, "stderr") as err,
         adopted() as kill_descendants,
     ):
+        place = tempfile.gettempdir() if folder is None else str(folder)
+        _check_space(out, place)
         reason = "interrupted"  # unless `_watch` returns
         begin = time.perf_counter()
         try:
@@ -113,6 +123,12 @@ def run(
         said, errors = _content(out), _content(err)
         if not reason and max(len(said), len(errors)) > MAX_OUTPUT:
             reason = TOO_MUCH  # it ended between two checks: a cut output holds no payoff
+        if reason != "interrupted" and not (_has_space(out) and _has_space(err)):
+            # The output may be cut. Was it the program itself that filled the disk?
+            out.truncate(0)
+            err.truncate(0)
+            _check_space(out, place)
+            reason = NO_SPACE
         return Result(code, seconds, reason, said[:MAX_OUTPUT], errors[:MAX_OUTPUT])
 
 
@@ -194,6 +210,24 @@ def _output(folder: Path | None, name: str) -> IO[bytes]:
         return tempfile.TemporaryFile(buffering=0)
     folder.mkdir(parents=True, exist_ok=True)
     return (folder / name).open("w+b", buffering=0)
+
+
+def _has_space(output: IO[bytes]) -> bool:
+    """Return whether more could be written to the end of a file."""
+    end = os.fstat(output.fileno()).st_size
+    try:
+        return os.pwrite(output.fileno(), bytes(_RESERVE), end) == _RESERVE
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return False
+    finally:
+        os.ftruncate(output.fileno(), end)
+
+
+def _check_space(output: IO[bytes], place: str) -> None:
+    if not _has_space(output):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
 
 
 def _content(output: IO[bytes]) -> bytes:

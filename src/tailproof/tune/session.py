@@ -16,6 +16,7 @@ from tailproof._util.threads import single_thread
 from tailproof.tune.analysis import Analysis, TrueMean, analyze
 from tailproof.tune.display import ProgressDisplay
 from tailproof.tune.export import outcome, result, write_csv
+from tailproof.tune.patience import Patience, WaitNotice, cause, is_disk_full
 from tailproof.tune.report import report_page, report_values
 from tailproof.tune.request import CSV_NAME, JSON_NAME, REPORT_NAME, Job, Request, prepare
 from tailproof.tune.signals import Stop, StopRequest, stop_requests
@@ -65,16 +66,22 @@ def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
         job = prepare(request)
         try:
             with stop_requests() as stop:
-                return _run(job, true_mean, stop)
+                try:
+                    return _run(job, true_mean, stop)
+                except Exception as error:
+                    if not is_expected(error):
+                        raise
+                    _print_error(error, job)
+                    return SessionResult(_EXIT[End.INTERRUPTED] if stop() is not Stop.NO else 1)
         except KeyboardInterrupt:
             print("tailproof tune: interrupted; nothing more is written.", file=sys.stderr)
             return SessionResult(_EXIT[End.INTERRUPTED])
-        except Exception as error:
-            if not is_expected(error):
-                raise
-            message = without_secrets(first_line(error), job.url)
-            print(f"tailproof tune: {printable(message, 5 * _LONGEST_LINE)}", file=sys.stderr)
-            return SessionResult(1)
+
+
+def _print_error(error: Exception, job: Job) -> None:
+    full = is_disk_full(error, job.url)
+    message = cause(error, job.url) if full else without_secrets(first_line(error), job.url)
+    print(f"tailproof tune: {printable(message, 5 * _LONGEST_LINE)}", file=sys.stderr)
 
 
 def is_expected(error: Exception) -> bool:
@@ -96,11 +103,13 @@ def _run(job: Job, true_mean: TrueMean | None, stop_request: StopRequest) -> Ses
         end = run_workers(job, request.workers, display.event, stop)
     stop_request.programs_have_ended()
     _print_end(end, job)
-    analysis = _analyze(job)
+    notice = WaitNotice(lambda line: print(f"tailproof tune: {line}", file=sys.stderr, flush=True))
+    patiently = Patience(job.url, stop_request, notice.waiting, notice.resumed)
+    analysis = patiently(lambda: _analyze(job))
     if analysis is None:
         print("There is no payoff yet: nothing can be recommended.")
         return SessionResult(_EXIT[end] or 1)
-    values = _write(analysis, job, true_mean)
+    values = _write(analysis, job, true_mean, patiently)
     print(summary_text(analysis, true_mean, time.monotonic() - begin))
     print(f"Report: {request.out / REPORT_NAME}   trials: {request.out / CSV_NAME}")
     return SessionResult(_EXIT[end], values)
@@ -166,11 +175,15 @@ def _resume_command(request: Request) -> str:
     return shlex.join(without_secrets(argument) for argument in again)
 
 
-def _write(analysis: Analysis, job: Job, true_mean: TrueMean | None) -> dict[str, Any]:
+def _write(
+    analysis: Analysis, job: Job, true_mean: TrueMean | None, patiently: Patience
+) -> dict[str, Any]:
     """Write all files; return the values of the report."""
     out, study = job.request.out, _study_values(job)
-    write_csv(analysis, out / CSV_NAME)
-    write_json(out / JSON_NAME, result(analysis, study, true_mean))
+    patiently(lambda: write_csv(analysis, out / CSV_NAME))
+    exported = result(analysis, study, true_mean)
+    patiently(lambda: write_json(out / JSON_NAME, exported))
     values = report_values(analysis, study, true_mean)
-    write_text(out / REPORT_NAME, report_page(values))
+    page = report_page(values)
+    patiently(lambda: write_text(out / REPORT_NAME, page))
     return values

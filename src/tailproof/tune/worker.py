@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from tailproof._util.files import file_name
 from tailproof.tune import process
 from tailproof.tune.heartbeat import Heartbeat
+from tailproof.tune.patience import Patience
 from tailproof.tune.payoff import PayoffReader, UnreadableError
 from tailproof.tune.process import excerpt
 from tailproof.tune.request import Job
@@ -19,7 +20,6 @@ from tailproof.tune.study import (
     close_storage,
     constants,
     distributions,
-    load_optuna,
     open_storage,
     open_study,
 )
@@ -35,12 +35,9 @@ from tailproof.tune.trial_queue import (
 
 OUTPUT_FOLDER = "output"
 KEPT_OUTPUT = 24_000  # characters a stream of a failed trial's output in the storage
-_STORAGE_TIMEOUT = 300.0  # seconds to wait for a storage that does not answer
 _IDLE = 1.0  # seconds between reads when other workers run the last trials
 _READ_INTERVAL = 0.5  # seconds of work between reads while there are places enough
 _PLACES_ENOUGH = 32
-
-Returned = TypeVar("Returned")
 
 
 class End(Enum):
@@ -57,8 +54,9 @@ class Event:
 
     Attributes
     ----------
-    kind : {"read", "start", "end"}
-        The study was read, a run started, a run ended.
+    kind : {"read", "start", "end", "waiting", "resumed"}
+        The study was read, a run started, a run ended, a disk or storage is waited for (and the
+        reason says why), the wait is over.
     counts : TrialCounts
         The study as last read.
     number, params, value, seconds, reason
@@ -91,20 +89,21 @@ class Worker:
 
     def __init__(self, job: Job, emit: Callable[[Event], None], stop: Callable[[], Stop]) -> None:
         self._job, self._request, self._emit, self._stop = job, job.request, emit, stop
-        self._storage = open_storage(job.url)
-        study = open_study(self._storage, job.study_name, job.identity, job.request.seed)
+        self._counts = TrialCounts()
+        self._patiently = Patience(
+            job.url,
+            stop,
+            waiting=lambda cause: emit(Event("waiting", self._counts, reason=cause)),
+            resumed=lambda: emit(Event("resumed", self._counts)),
+        )
+        self._storage = self._patiently(lambda: open_storage(job.url))
+        study = self._patiently(
+            lambda: open_study(self._storage, job.study_name, job.identity, job.request.seed)
+        )
         space, budget = job.request.space, job.request.evaluations
         self._constants = constants(space)
         self._queue = TrialQueue(self._storage, study, distributions(space), budget)
-        self._counts = TrialCounts()
         self._read_at = -float("inf")
-        optuna = load_optuna()
-        import sqlalchemy
-
-        self._storage_errors = (
-            optuna.exceptions.StorageInternalError,
-            sqlalchemy.exc.SQLAlchemyError,
-        )
 
     def run(self) -> End:
         """Work until the budget is used up, or told to stop."""
@@ -160,15 +159,18 @@ class Worker:
     def _run_trial(self, claim: ClaimedTrial) -> None:
         job, request, number = self._job, self._request, claim.trial.number
         output = request.out / OUTPUT_FOLDER / file_name(job.study_name) / f"{number:06d}"
-        result = process.run(
-            job.command.fill({**self._constants, **claim.params}),
-            timeout=request.timeout,
-            environment={"TAILPROOF_STUDY": job.study_name, "TAILPROOF_TRIAL": str(number)},
-            folder=output if request.keep_output else None,
-            stop=self._stop,
-            started=lambda group: self._emit(
-                Event("start", self._counts, number, claim.params, group=group)
-            ),
+        # A run whose output a full disk has cut is run again.
+        result = self._patiently(
+            lambda: process.run(
+                job.command.fill({**self._constants, **claim.params}),
+                timeout=request.timeout,
+                environment={"TAILPROOF_STUDY": job.study_name, "TAILPROOF_TRIAL": str(number)},
+                folder=output if request.keep_output else None,
+                stop=self._stop,
+                started=lambda group: self._emit(
+                    Event("start", self._counts, number, claim.params, group=group)
+                ),
+            )
         )
         value, reason = read_payoff(result, job.reader, request.stream, request.timeout)
         outcome: dict[str, Any] = {
@@ -196,19 +198,6 @@ class Worker:
         if claim.attempts.failures < self._request.retry:
             return self._queue.requeue(claim, outcome | {"kind": RETRIED})
         return self._queue.finish(claim.trial, outcome)
-
-    def _patiently(self, call: Callable[[], Returned]) -> Returned:
-        """Call again while the storage is away: a database may be restarted under a study."""
-        until = time.monotonic() + _STORAGE_TIMEOUT
-        pause = 0.1
-        while True:
-            try:
-                return call()
-            except self._storage_errors:
-                if self._stop() is not Stop.NO or time.monotonic() > until:
-                    raise
-            time.sleep(pause)
-            pause = min(2.0 * pause, 5.0)
 
 
 def read_payoff(
