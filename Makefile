@@ -60,7 +60,7 @@ bench: .venv/rivals.stamp
 compare-rivals: .venv/rivals.stamp
 	$(BIN)/python benchmarks/compare_rivals.py --peers --out out/rivals
 
-# The practical optimizer on practical problems: about 14 hours of one core, continued likewise.
+# The practical optimizer on practical problems: 10 to 15 hours of one core, estimated; continued likewise.
 compare-practical: .venv/rivals.stamp
 	$(BIN)/python benchmarks/compare_practical.py --out out/practical
 
