@@ -23,7 +23,7 @@ def case(n=30, seed=0):
 
 
 def location_gp(points, scales, kernel=KERNEL):
-    return compute_features(LAYOUT, kernel.lengthscales, points, NONE).gp(kernel, scales)
+    return compute_features(LAYOUT, kernel, points, NONE).gp(scales)
 
 
 def features(points):

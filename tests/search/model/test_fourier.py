@@ -121,9 +121,9 @@ def test_a_process_on_fourier_features_is_the_exact_one():
     kernel = KernelParameters(np.array([0.3, 0.5, 0.8]), 0.8, 0.2)
     X, waiting, C = rng.random((150, 3)), rng.random((2, 3)), rng.random((10, 3))
     payoffs, scales = rng.standard_normal(150), rng.uniform(0.5, 2.0, 150)
-    features = compute_features(layout, kernel.lengthscales, X, waiting)
+    features = compute_features(layout, kernel, X, waiting)
     assert type(features.basis) is FourierBasis
-    fast = features.gp(kernel, scales).condition(payoffs)
+    fast = features.gp(scales).condition(payoffs)
     mean, variance = fast.predict(C)
     expected = slow.posterior(layout, kernel, X, payoffs, scales, waiting, C)
     np.testing.assert_allclose(mean, expected[0], atol=1e-4)

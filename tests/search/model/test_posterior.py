@@ -119,7 +119,7 @@ def test_a_tail_correction_that_may_vary_is_a_mixture():
     rng = np.random.default_rng(0)
     points, payoffs, X = rng.random((25, 3)), rng.standard_normal(25), rng.random((10, 3))
     kernel = KernelParameters(np.array([0.4, 0.6, 0.9]), 0.8, 0.2)
-    gp = compute_features(ARD, kernel.lengthscales, points, points[:0]).gp(kernel, np.ones(25))
+    gp = compute_features(ARD, kernel, points, points[:0]).gp(np.ones(25))
     deviation = gp.condition(payoffs, centered=True)
     mean, variance = TailPosterior(1.5, 0.25, deviation, 2.0, 0.3).predict(X)
     shift, shift_variance = deviation.predict(X)

@@ -30,15 +30,6 @@ class KernelLayout:
 
     In its methods `inverse` is 1 / lengthscale of every column, (p,).
 
-    Attributes
-    ----------
-    parameter_of_column
-        The parameter of each column, (p,): the columns of a Choice share a lengthscale.
-    group_of_column
-        The additive group of each column, (p,).
-    kernel
-        "matern" (smoothness 5/2) or "se" (squared exponential).
-
     Examples
     --------
     >>> layout = KernelLayout(np.array([0, 1]), np.array([0, 0]), "se")
@@ -47,9 +38,9 @@ class KernelLayout:
     array([[1.        , 0.36787944]])
     """
 
-    parameter_of_column: Indices
-    group_of_column: Indices
-    kernel: str = "matern"
+    parameter_of_column: Indices  # (p,): the columns of a Choice share a lengthscale
+    group_of_column: Indices  # the additive group of each column, (p,)
+    kernel: str = "matern"  # or "se"
 
     @property
     def n_lengthscales(self) -> int:
@@ -117,10 +108,10 @@ class KernelLayout:
         np.add.at(result, self.parameter_of_column, by_column)
         return result
 
-    def pivots(self, X: Array, inverse: Array, limit: int, tolerance: float) -> Indices:
+    def pivots(self, X: Array, inverse: Array, limit: int, tolerance: float = 1e-6) -> Indices:
         """Return up to `limit` rows of X, each the one with the largest variance given the others.
 
-        It stops when every remaining variance is below `tolerance`.
+        The pivots of a pivoted Cholesky decomposition, while a variance is above `tolerance`.
         """
 
         def column(i: int) -> Array:

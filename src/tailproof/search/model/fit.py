@@ -94,25 +94,14 @@ def location_and_scale(payoffs: Array) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _RobustFit:
-    """An M-estimate of the location at the payoffs' points, and psi: (n,) each.
+    """An M-estimate of the location at the payoffs' points, and psi; arrays are (n,)."""
 
-    Attributes
-    ----------
-    z, removed, scales
-        Standardized payoffs as the fit sees them, what `RobustLoss.prepare` removed from them, and
-        the noise scale s at their points.
-    psi, fitted
-        Psi of the residuals, and the location m at the payoffs' points.
-    residuals
-        Leave-one-out residuals (`loo_residuals`), in units of s.
-    """
-
-    z: Array
-    removed: Array
-    scales: Array
-    psi: PsiFunction
-    fitted: Array
-    residuals: Array
+    z: Array  # standardized payoffs as the fit sees them
+    removed: Array  # what `RobustLoss.prepare` removed from them
+    scales: Array  # the noise scale s at their points
+    psi: PsiFunction  # of the residuals
+    fitted: Array  # the location m at the payoffs' points
+    residuals: Array  # leave-one-out (`loo_residuals`), in units of s
 
 
 def fit_model(
@@ -123,21 +112,21 @@ def fit_model(
     kernel = _initial_kernel(previous, scale, config)
     inducing = inducing_points_for(config.layout, kernel.lengthscales, observations.points)
     count = len(observations)
-    model = ModelParameters(
-        count, location, scale, kernel, WindowPsi(), NoiseScale(), None, inducing
-    )
-    raw, scales = model.standardize(observations.payoffs), np.ones(count)
+    psi: PsiFunction = WindowPsi()
+    model = ModelParameters(count, location, scale, kernel, psi, NoiseScale(), None, inducing)
+    raw = model.standardize(observations.payoffs)
     z = config.loss.prepare(raw)
-    removed = raw - z if config.loss.restores_mean else np.zeros(len(z))
+    removed = raw - z if config.loss.restores_mean else np.zeros(count)
+    fit = _RobustFit(z, removed, np.ones(count), model.psi, z, np.zeros(count))
     for _ in range(3 if previous is None else 2):
-        fit = _alternate(observations, z, removed, scales, model, config)
+        fit = _alternate(observations, fit, model, config)
         if config.loss.restores_mean:
-            noise_scale = _fit_noise_scale(fit.fitted, fit.residuals * scales)
+            noise_scale = _fit_noise_scale(fit.fitted, fit.residuals * fit.scales)
             model = replace(model, noise_scale=noise_scale)
-            scales = noise_scale.at(fit.fitted)
-            fit = _alternate(observations, z, removed, scales, model, config)
+            fit = replace(fit, scales=noise_scale.at(fit.fitted))
+            fit = _alternate(observations, fit, model, config)
         model = replace(model, kernel=_fit_kernel(observations, fit, model, config))
-    fit = _alternate(observations, z, removed, scales, model, config)
+    fit = _alternate(observations, fit, model, config)
     if not config.loss.restores_mean:
         return replace(model, psi=fit.psi)
     psi = choose_psi(fit.psi, fit.residuals)
@@ -177,11 +166,8 @@ def _fit_kernel(
 def _location_gp(
     observations: Observations, scales: Array, model: ModelParameters, config: ModelConfig
 ) -> SparseGP:
-    points = observations.points
-    features = compute_features(
-        config.layout, model.kernel.lengthscales, points, points[:0], model.inducing_points
-    )
-    return features.gp(model.kernel, scales)
+    points, inducing = observations.points, model.inducing_points
+    return compute_features(config.layout, model.kernel, points, points[:0], inducing).gp(scales)
 
 
 def _refit_location(
@@ -195,31 +181,26 @@ def _refit_location(
 
 
 def _alternate(
-    observations: Observations,
-    z: Array,
-    removed: Array,
-    scales: Array,
-    model: ModelParameters,
-    config: ModelConfig,
+    observations: Observations, fit: _RobustFit, model: ModelParameters, config: ModelConfig
 ) -> _RobustFit:
-    """Return location and psi for the model's kernel parameters, found in turns.
+    """Return the fit with location and psi for the model's kernel parameters, found in turns.
 
     A window's position and the constant of the location could drift together without end, so each
     turn begins with residuals of median zero.
     """
+    z, scales = fit.z, fit.scales
     gp = _location_gp(observations, scales, model, config)
     leverage = gp.leverage()
     fitted = np.full(len(z), float(np.median(z)))
-    residuals = (z - fitted) / scales
-    psi = config.loss.begin(residuals)
+    psi = config.loss.begin((z - fitted) / scales)
     for _ in range(_ALTERNATIONS):
         fitted = solve_m_estimate(gp, psi, z, scales, fitted)
-        residuals = loo_residuals(psi, (z - fitted) / scales, leverage) + removed / scales
+        residuals = loo_residuals(psi, (z - fitted) / scales, leverage) + fit.removed / scales
         if config.loss.restores_mean:
             median = float(np.median(residuals))
             fitted, residuals = fitted + median * scales, residuals - median
         psi = config.loss.learn(residuals)
-    return _RobustFit(z, removed, scales, psi, fitted, residuals)
+    return replace(fit, psi=psi, fitted=fitted, residuals=residuals)
 
 
 def _fit_noise_scale(fitted: Array, residuals: Array) -> NoiseScale:
@@ -266,11 +247,8 @@ def choose_psi(psi: PsiFunction, residuals: Array) -> PsiFunction:
     if balance(np.clip(excess, -size, size)) < _LEAST_BALANCE:
         return psi
     student_t = StudentT().learn(residuals)
-    student_t = replace(
-        student_t,
-        center=float(np.mean(student_t(residuals))),
-        window=WindowPsi(usual.lower, usual.upper),
-    )
+    center, window = float(np.mean(student_t(residuals))), WindowPsi(usual.lower, usual.upper)
+    student_t = replace(student_t, center=center, window=window)
     better = asymptotic_variance(student_t, residuals) < asymptotic_variance(psi, residuals)
     return student_t if better else psi
 

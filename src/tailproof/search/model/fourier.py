@@ -18,6 +18,7 @@ What is left out is missing from |phi|^2, too: a process counts it as variance n
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 
@@ -40,14 +41,8 @@ _SHORTEST = 0.02
 class FourierBasis:
     """Features phi with phi(x) . phi(y) close to the mean over groups of exp(-|d|^2 / 2).
 
-    Parameters
-    ----------
-    inverse
-        1 / lengthscale of every column, (p,).
-    group
-        The additive group of every column, (p,); one or two columns a group, see `suits`.
-    groups
-        Number of groups.
+    `inverse` is 1 / lengthscale and `group` the additive group of every column, (p,); one or two
+    columns in each of the `groups`, see `suits`.
 
     Examples
     --------
@@ -104,16 +99,13 @@ def size(inverse: Array, group: Indices, groups: int) -> int:
 
 
 def _nodes(inverse: Array) -> tuple[int, ...]:
-    """Return how many nodes each of a group's columns needs."""
-    return tuple(_nodes_of_column(float(a)) for a in inverse)
+    """Return the least n with n! a^(2n) / (2n)! at most the error allowed, for each entry a."""
 
+    def error(n: int, a: float) -> float:
+        return math.lgamma(n + 1) - math.lgamma(2 * n + 1) + 2 * n * math.log(a)
 
-def _nodes_of_column(a: float) -> int:
-    """Return the least n with n! a^(2n) / (2n)! at most the error allowed."""
-    n = 1
-    while math.lgamma(n + 1) - math.lgamma(2 * n + 1) + 2 * n * math.log(a) > math.log(_NODES):
-        n += 1
-    return n
+    allowed = math.log(_NODES)
+    return tuple(next(n for n in itertools.count(1) if error(n, a) <= allowed) for a in inverse)
 
 
 @functools.lru_cache(maxsize=256)

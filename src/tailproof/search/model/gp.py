@@ -45,18 +45,8 @@ class Basis(Protocol):
     `InducingPointBasis` and `tailproof.search.model.fourier.FourierBasis` are such.
     """
 
-    @property
-    def count(self) -> int:
-        """Number m of features."""
-        ...
-
-    def features(self, X: Array) -> Array:
-        """Return phi of the rows of X (n, p), shape (n, m)."""
-        ...
-
-    def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return phi at x (p,), (m,), and the map from V (k, m) to V dphi / dx, (k, p)."""
-        ...
+    def features(self, X: Array) -> Array: ...  # noqa: D102
+    def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]: ...  # noqa: D102
 
 
 class InducingPointBasis:
@@ -67,8 +57,9 @@ class InducingPointBasis:
         self._points = np.ascontiguousarray(Z)
         gram = layout.correlations(self._points, self._points, self._inverse)
         gram[np.diag_indices_from(gram)] += _JITTER
-        self._factor = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
-        self._whiten = _triangular_inverse(self._factor)
+        # L = phi of the rows of Z, (m, m), up to the jitter: L^-1 R(Z, Z) = L'.
+        self.factor = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
+        self._whiten = _triangular_inverse(self.factor)
 
     @property
     def count(self) -> int:
@@ -80,10 +71,6 @@ class InducingPointBasis:
         correlations = self._layout.correlations(X, self._points, self._inverse)
         return _times_transpose(correlations, self._whiten)
 
-    def features_of_inducing_points(self) -> Array:
-        """Return phi of the rows of Z, (m, m): L^-1 R(Z, Z) = L' up to the jitter, at no cost."""
-        return self._factor
-
     def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
         """Return phi at x (p,), (m,), and the map from V (k, m) to V dphi / dx, (k, p)."""
         value, gradient = self._layout.correlations_gradient(x, self._points, self._inverse)
@@ -91,45 +78,25 @@ class InducingPointBasis:
 
 
 def choose_basis(
-    layout: KernelLayout,
-    lengthscales: Array,
-    sites: Array,
-    limit: int,
-    inducing_points: Array | None = None,
+    layout: KernelLayout, lengthscales: Array, sites: Array, limit: int, Z: Array | None = None
 ) -> tuple[Basis, Array]:
     """Return a basis for distinct points `sites` (k, p), and their features, (k, m).
 
     Fourier features if there are such and they are fewer than `limit` and the sites; otherwise all
-    sites if they are at most `limit`, else `inducing_points`, or if none are given, those selected
-    among the sites.
+    sites if they are at most `limit`, else inducing points Z, by default chosen among the sites.
     """
     inverse = layout.inverse_lengthscales(lengthscales)
     columns = (inverse, layout.group_of_column, layout.n_groups)
-    if (
-        layout.kernel == "se"
-        and fourier.suits(*columns)
-        and fourier.size(*columns) < min(limit, len(sites))
-    ):
+    suited = layout.kernel == "se" and fourier.suits(*columns)
+    if suited and fourier.size(*columns) < min(limit, len(sites)):
         few = fourier.FourierBasis(*columns)
         return few, few.features(sites)
     if len(sites) <= limit:
         exact = InducingPointBasis(layout, lengthscales, sites)
-        return exact, exact.features_of_inducing_points()
-    if inducing_points is None:
-        inducing_points = select_inducing_points(layout, lengthscales, sites, limit)
-    sparse = InducingPointBasis(layout, lengthscales, inducing_points)
+        return exact, exact.factor
+    Z = sites[layout.pivots(sites, inverse, limit)] if Z is None else Z
+    sparse = InducingPointBasis(layout, lengthscales, Z)
     return sparse, sparse.features(sites)
-
-
-def select_inducing_points(
-    layout: KernelLayout, lengthscales: Array, sites: Array, limit: int
-) -> Array:
-    """Return up to `limit` of the sites that leave the least variance at the others, (m, p).
-
-    The pivots of a pivoted Cholesky decomposition of their correlations.
-    """
-    inverse = layout.inverse_lengthscales(lengthscales)
-    return sites[layout.pivots(sites, inverse, limit, 1e-6)]
 
 
 def inducing_points_for(layout: KernelLayout, lengthscales: Array, points: Array) -> Array | None:
@@ -137,7 +104,7 @@ def inducing_points_for(layout: KernelLayout, lengthscales: Array, points: Array
     sites = np.unique(points, axis=0)
     if len(sites) <= MAX_FEATURES - _LATEST:
         return None
-    return select_inducing_points(layout, lengthscales, sites, _INDUCING)
+    return sites[layout.pivots(sites, layout.inverse_lengthscales(lengthscales), _INDUCING)]
 
 
 @dataclass(frozen=True)
@@ -145,17 +112,18 @@ class Features:
     """A basis, and the features of the points of payoffs told (n, m) and pending (k, m)."""
 
     basis: Basis
+    kernel: KernelParameters
     told: Array
     pending: Array
 
-    def gp(self, kernel: KernelParameters, scales: Array) -> SparseGP:
+    def gp(self, scales: Array) -> SparseGP:
         """Return the process of payoffs whose noise has these relative scales, (n,)."""
-        return SparseGP(self.basis, kernel, self.told, 1.0 / scales**2, self.pending)
+        return SparseGP(self.basis, self.kernel, self.told, 1.0 / scales**2, self.pending)
 
 
 def compute_features(
     layout: KernelLayout,
-    lengthscales: Array,
+    kernel: KernelParameters,
     points: Array,
     pending: Array,
     inducing_points: Array | None = None,
@@ -171,9 +139,9 @@ def compute_features(
     if inducing_points is not None and len(sites) > limit:
         both = np.vstack([inducing_points[: limit - _LATEST], everywhere[-_LATEST:]])
         inducing_points = np.unique(both, axis=0)
-    basis, at_sites = choose_basis(layout, lengthscales, sites, limit, inducing_points)
+    basis, at_sites = choose_basis(layout, kernel.lengthscales, sites, limit, inducing_points)
     rows = at_sites[which.reshape(-1)]
-    return Features(basis, rows[: len(points)], rows[len(points) :])
+    return Features(basis, kernel, rows[: len(points)], rows[len(points) :])
 
 
 def _triangular_inverse(factor: Array) -> Array:
@@ -224,18 +192,8 @@ def _design(phi: Array, signal_var: float) -> Array:
 class SparseGP:
     """The process given the points of the payoffs, before their values.
 
-    Parameters
-    ----------
-    basis
-        Features of the process.
-    kernel
-        Signal and noise variance.
-    told
-        Features of the payoffs' points, (n, m).
-    precision
-        1 / (relative noise variance) of each payoff, (n,).
-    pending
-        Features of points whose payoffs are awaited, (k, m): they lower the variance alone.
+    `told` (n, m) and `pending` (k, m) are features of the points of payoffs told and awaited; those
+    awaited lower the variance alone. `precision` is 1 / (relative noise variance), (n,).
     """
 
     def __init__(
@@ -299,25 +257,13 @@ class Smoother:
 
 @dataclass(frozen=True)
 class GPPosterior:
-    """The posterior of a process: mean and variance anywhere.
-
-    Attributes
-    ----------
-    basis, signal_var
-        Of the process.
-    weights
-        Posterior mean of the weights of the features and the constant, (m + 1,).
-    inverse_factor
-        Inverse of the Cholesky factor of their posterior precision, (m + 1, m + 1).
-    origin
-        Row of the design that is subtracted from every other, (m + 1,).
-    """
+    """The posterior of a process: mean and variance anywhere."""
 
     basis: Basis
     signal_var: float
-    weights: Array
-    inverse_factor: Array
-    origin: Array
+    weights: Array  # posterior mean of the weights of the features and the constant, (m + 1,)
+    inverse_factor: Array  # of the Cholesky factor of their precision, (m + 1, m + 1)
+    origin: Array  # row of the design that is subtracted from every other, (m + 1,)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and variance at the rows of X (n, p)."""

@@ -63,29 +63,13 @@ def _from_logs(theta: Array) -> KernelParameters:
     return KernelParameters(values[:-2], float(values[-2]), float(values[-1]))
 
 
-def _to_logs(kernel: KernelParameters) -> Array:
-    return np.log(np.append(kernel.lengthscales, [kernel.signal_var, kernel.noise_var]))
-
-
 def negative_log_posterior(
     theta: Array, layout: KernelLayout, X: Array, payoffs: Array, relative_var: Array, prior: Prior
 ) -> tuple[float, Array]:
     """Return minus the log posterior of theta = ln (lengthscales, signal, noise), and its gradient.
 
-    Parameters
-    ----------
-    theta
-        (q + 2,).
-    layout
-        Kernel, lengthscales and groups of the columns.
-    X
-        Points, (n, p).
-    payoffs
-        (n,), standardized.
-    relative_var
-        Relative noise variances, the diagonal of D, (n,).
-    prior
-        Priors on theta.
+    `theta` is (q + 2,); X (n, p) are points, with standardized payoffs (n,) and relative noise
+    variances (n,), the diagonal of D.
     """
     kernel = _from_logs(theta)
     inverse = layout.inverse_lengthscales(np.exp(theta[:-2]))
@@ -101,13 +85,10 @@ def negative_log_posterior(
     alpha = precision @ payoffs
     # d(-ln P) = 1/2 tr((K^-1 - alpha alpha') dK)
     weight = 0.5 * (precision - np.outer(alpha, alpha))
-    gradient = np.append(
-        kernel.signal_var * layout.lengthscale_gradient(X, inverse, weight),
-        [
-            kernel.signal_var * float(np.einsum("ij,ij->", weight, R)),
-            kernel.noise_var * float(np.diag(weight) @ relative_var),
-        ],
-    )
+    in_lengthscales = kernel.signal_var * layout.lengthscale_gradient(X, inverse, weight)
+    in_signal = kernel.signal_var * float(np.einsum("ij,ij->", weight, R))
+    in_noise = kernel.noise_var * float(np.diag(weight) @ relative_var)
+    gradient = np.append(in_lengthscales, [in_signal, in_noise])
     deviations = prior.deviations(theta)
     away = (theta - prior.means(layout.n_lengthscales)) / deviations
     value = 0.5 * float(payoffs @ alpha) + float(np.log(np.diag(factor)).sum())
@@ -127,9 +108,10 @@ def maximize_posterior(
     bounds = [tuple(np.log(_LENGTHSCALE_BOUNDS))] * layout.n_lengthscales
     bounds += [tuple(np.log(_SIGNAL_BOUNDS)), tuple(np.log(_NOISE_BOUNDS))]
     lower, upper = np.array(bounds).T
+    theta = np.log(np.append(start.lengthscales, [start.signal_var, start.noise_var]))
     found = scipy.optimize.minimize(
         negative_log_posterior,
-        np.clip(_to_logs(start), lower, upper),
+        np.clip(theta, lower, upper),
         args=(layout, np.ascontiguousarray(X), payoffs, relative_var, prior),
         jac=True,
         method="L-BFGS-B",

@@ -35,18 +35,10 @@ _LARGEST_LOG_SCALE = math.log(10.0)
 
 @dataclass(frozen=True)
 class Observations:
-    """Payoffs and where they were observed.
+    """Payoffs and where they were observed."""
 
-    Attributes
-    ----------
-    points
-        Encoded configurations, (n, p).
-    payoffs
-        (n,), in the user's units, larger is better.
-    """
-
-    points: Array
-    payoffs: Array
+    points: Array  # encoded configurations, (n, p)
+    payoffs: Array  # (n,), in the user's units, larger is better
 
     def __len__(self) -> int:
         return len(self.payoffs)
@@ -58,28 +50,15 @@ class Observations:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """How the model is fitted: choices of the practical optimizer, none from a theorem.
+    """How the model is fitted: choices of the practical optimizer, none from a theorem."""
 
-    Attributes
-    ----------
-    layout
-        Of the encoded configurations.
-    loss
-        Robust loss of the residuals.
-    prior
-        On the kernel parameters.
-    exceedances
-        About how many clipped excesses may reach the tail correction's bound: ln(1 / delta) at
-        delta = 0.1.
-    constant_log_odds
-        Log prior odds for a tail correction that is constant over the space, where outliers below
-        and above cancel; the less they cancel (`tail_correction.balance`), the lower.
-    """
-
-    layout: KernelLayout
+    layout: KernelLayout  # of the encoded configurations
     loss: RobustLoss = field(default_factory=AdaptiveWindow)
     prior: Prior = field(default_factory=Prior)
+    # How many clipped excesses may reach the tail correction's bound: ln(1 / delta), delta = 0.1.
     exceedances: float = math.log(1.0 / 0.1)
+    # Log prior odds for a tail correction that is constant over the space, where outliers below
+    # and above cancel; the less they cancel (`tail_correction.balance`), the lower.
     constant_log_odds: float = 2.5
 
 
@@ -108,51 +87,26 @@ class NoiseScale:
 
 @dataclass(frozen=True)
 class TailCorrection:
-    """The mean of what psi clips, in units of the noise scale.
+    """The mean of what psi clips, in units of the noise scale."""
 
-    Attributes
-    ----------
-    bound
-        Single excesses are clipped at -+ bound for the mean.
-    scale
-        Root mean square of the excesses so clipped.
-    bias
-        How much of their mean the bound may hide: bound x exceedances / n, times how little what
-        lies below and above cancels (`tail_correction.one_sided`).
-    outliers
-        How outliers vary over the space; None if they do not.
-    """
-
-    bound: float
-    scale: float
+    bound: float  # single excesses are clipped at -+ bound for the mean
+    scale: float  # root mean square of the excesses so clipped
+    # How much of their mean the bound may hide: bound x exceedances / n, times how little what
+    # lies below and above cancels (`tail_correction.one_sided`).
     bias: float
-    outliers: OutlierModel | None
+    outliers: OutlierModel | None  # how outliers vary over the space; None if they do not
 
 
 @dataclass(frozen=True)
 class OutlierModel:
-    """Outliers whose mean excess varies over the space as a Gaussian process.
-
-    Attributes
-    ----------
-    lower, upper
-        Residuals outside are outliers.
-    bound
-        The most that counts of the excess of one outlier. It grows with the number of payoffs.
-    scale
-        Root mean square of what counts.
-    kernel
-        Of the process, in units of `scale`.
-    probability
-        Posterior probability that outliers vary at all.
-    """
+    """Outliers, residuals outside [lower, upper], whose mean excess varies over the space."""
 
     lower: float
     upper: float
-    bound: float
-    scale: float
-    kernel: KernelParameters
-    probability: float
+    bound: float  # the most that counts of one excess; it grows with the number of payoffs
+    scale: float  # root mean square of what counts
+    kernel: KernelParameters  # of the Gaussian process of the mean excess, in units of `scale`
+    probability: float  # posterior probability that outliers vary at all
 
     def scaled_excess(self, residuals: Array, excess: Array) -> Array:
         """Return the excess of outliers, at most `bound`, in units of `scale`; else 0, (n,).
@@ -166,32 +120,16 @@ class OutlierModel:
 
 @dataclass(frozen=True)
 class ModelParameters:
-    """All that a fit learns, in standardized units but for location and scale.
+    """All that a fit learns, in standardized units but for location and scale."""
 
-    Attributes
-    ----------
-    count
-        Number of payoffs it was fitted to.
-    location, scale
-        Median and robust standard deviation of the payoffs.
-    kernel
-        Of the location GP.
-    psi
-        Of the residuals, in units of the noise scale.
-    noise_scale, tail_correction
-        See there; a correction of None is zero.
-    inducing_points
-        Of the location GP where there are many distinct points, (m, p).
-    """
-
-    count: int
-    location: float
-    scale: float
-    kernel: KernelParameters
-    psi: PsiFunction
+    count: int  # number of payoffs it was fitted to
+    location: float  # their median
+    scale: float  # their robust standard deviation
+    kernel: KernelParameters  # of the location GP
+    psi: PsiFunction  # of the residuals, in units of the noise scale
     noise_scale: NoiseScale
-    tail_correction: TailCorrection | None
-    inducing_points: Array | None = None
+    tail_correction: TailCorrection | None  # None for zero
+    inducing_points: Array | None = None  # of the location GP at many distinct points, (m, p)
 
     def standardize(self, payoffs: Array) -> Array:
         """Return (y - location) / scale, rounded to a millionth of the payoffs' robust scale.

@@ -30,25 +30,13 @@ _SAFETY = 1.3
 
 @dataclass(frozen=True)
 class TailPosterior:
-    """The tail correction: a constant, and with some probability a deviation that varies.
+    """The tail correction: a constant, and with some probability a deviation that varies."""
 
-    Attributes
-    ----------
-    mean, variance
-        Of the constant; its variance is not in those of `predict`, since it is the same everywhere.
-    deviation
-        Posterior of the deviation, centered; None if there is none.
-    scale
-        Unit of the deviation.
-    probability
-        That there is a deviation.
-    """
-
-    mean: float
-    variance: float
-    deviation: GPPosterior | None = None
-    scale: float = 1.0
-    probability: float = 0.0
+    mean: float  # of the constant
+    variance: float  # of the constant; not in those of `predict`, since it is the same everywhere
+    deviation: GPPosterior | None = None  # centered; None if there is none
+    scale: float = 1.0  # unit of the deviation
+    probability: float = 0.0  # that there is a deviation
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return the mean, and the variance of the deviation, at the rows of X (n, p)."""
@@ -62,25 +50,13 @@ class TailPosterior:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior of f(x) = m(x) + s(x) (center + correction(x)), in standardized units.
+    """Posterior of f(x) = m(x) + s(x) (center + correction(x)), in standardized units."""
 
-    Attributes
-    ----------
-    parameters
-        Of the last fit.
-    location, tail
-        Posteriors of m and of the correction; their variances add up.
-    clipped
-        Which payoffs have a residual that the robust loss limits, (n,).
-    residuals
-        Of the payoffs around the location, in units of s(x), (n,).
-    """
-
-    parameters: ModelParameters
-    location: GPPosterior
-    tail: TailPosterior
-    clipped: NDArray[np.bool_]
-    residuals: Array
+    parameters: ModelParameters  # of the last fit
+    location: GPPosterior  # of m
+    tail: TailPosterior  # of the correction
+    clipped: NDArray[np.bool_]  # which payoffs have a residual that the robust loss limits, (n,)
+    residuals: Array  # of the payoffs around the location, in units of s(x), (n,)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of f at the rows of X (n, p)."""
@@ -154,9 +130,8 @@ class Posterior:
     def bias(self, X: Array) -> Array:
         """Return how much of the mean the bound on single payoffs may hide, at the rows of X."""
         correction = self.parameters.tail_correction
-        if correction is None:
-            return np.zeros(len(X))
-        return correction.bias * self.parameters.noise_scale.at(self.location.predict(X)[0])
+        bias = 0.0 if correction is None else correction.bias
+        return bias * self.parameters.noise_scale.at(self.location.predict(X)[0])
 
 
 def _bound(
@@ -190,32 +165,17 @@ def condition(
 ) -> Posterior:
     """Return the posterior given all payoffs told, under parameters fitted to some of them.
 
-    Parameters
-    ----------
-    observations
-        All payoffs.
-    pending
-        Encoded configurations of running trials, (k, p): they lower the variance alone.
-    parameters
-        Of the last fit.
-    config
-        As for the fit.
+    `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
-    psi, noise_scale = parameters.psi, parameters.noise_scale
+    psi, noise_scale, kernel = parameters.psi, parameters.noise_scale, parameters.kernel
     raw = parameters.standardize(observations.payoffs)
     z = config.loss.prepare(raw)
     scales, start = np.ones(len(z)), np.full(len(z), float(np.median(z)))
-    features = compute_features(
-        config.layout,
-        parameters.kernel.lengthscales,
-        observations.points,
-        pending,
-        parameters.inducing_points,
-    )
+    points, inducing = observations.points, parameters.inducing_points
+    features = compute_features(config.layout, kernel, points, pending, inducing)
     if noise_scale.rate != 0.0:  # the scales depend on the location, and the location on them
-        unscaled = features.gp(parameters.kernel, scales)
-        scales = noise_scale.at(solve_m_estimate(unscaled, psi, z, scales, start))
-    gp = features.gp(parameters.kernel, scales)
+        scales = noise_scale.at(solve_m_estimate(features.gp(scales), psi, z, scales, start))
+    gp = features.gp(scales)
     fitted = solve_m_estimate(gp, psi, z, scales, start)
     location = gp.condition(pseudo_observations(psi, z, scales, fitted))
     residuals = (z - fitted) / scales
@@ -242,39 +202,20 @@ def _condition_tail(
     variance, outliers = correction.scale**2 / len(observations), correction.outliers
     if outliers is None:
         return TailPosterior(mean, variance)
-    features = compute_features(
-        config.layout,
-        outliers.kernel.lengthscales,
-        observations.points,
-        pending,
-        parameters.inducing_points,
-        _TAIL_FEATURES,
-    )
-    gp = features.gp(outliers.kernel, np.ones(len(observations)))
-    deviation = gp.condition(outliers.scaled_excess(residuals, excess), centered=True)
+    points, inducing, layout = observations.points, parameters.inducing_points, config.layout
+    features = compute_features(layout, outliers.kernel, points, pending, inducing, _TAIL_FEATURES)
+    values = outliers.scaled_excess(residuals, excess)
+    deviation = features.gp(np.ones(len(values))).condition(values, centered=True)
     return TailPosterior(mean, variance, deviation, outliers.scale, outliers.probability)
 
 
 def interval(
     posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, level: float
 ) -> tuple[Array, Array]:
-    """Return centers and half widths of intervals for the mean payoff at the rows of X (k, p).
+    """Return centers and half widths of intervals for the mean payoff at the rows of X, (k,) each.
 
-    Parameters
-    ----------
-    posterior
-        Without pending trials.
-    observations, config
-        What it was made from.
-    X
-        Encoded configurations, (k, p).
-    level
-        Confidence level, in (0, 1).
-
-    Returns
-    -------
-    tuple
-        Centers (k,) and half widths (k,), in units of the payoff, larger is better.
+    In units of the payoff, larger is better. The posterior has no pending trials, and was made from
+    `observations` and `config`; `level` is in (0, 1).
     """
     mean, deviation = posterior.predict(X)
     parameters = posterior.parameters

@@ -1,7 +1,8 @@
 """Robust losses: how far the residual of a single payoff may pull the fit.
 
 A loss looks at the residuals e of the payoffs around a fit and returns a `PsiFunction`: a bounded
-function psi(e), the derivative of the loss, and its mean slope. The fit then solves the penalized
+function psi(e), the derivative of the loss, with mean zero over the residuals (`center` is what is
+subtracted for that), and its mean `slope`. The fit then solves the penalized
 equations of psi (M-estimation, Huber 1964); its solution is least squares on pseudo-observations
 m + psi(e) / slope, m the fitted values.
 
@@ -16,6 +17,7 @@ excess back, with a bound that grows with the number of payoffs, so that the tar
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, runtime_checkable
@@ -42,47 +44,6 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class PsiFunction(Protocol):
-    """The derivative psi(e) of a robust loss, with mean zero over the residuals it is learnt from.
-
-    Attributes
-    ----------
-    center
-        What is subtracted so that psi has mean zero.
-    slope
-        Mean of psi's derivative.
-    width
-        The range of residuals that psi leaves nearly unchanged.
-    start
-        The psi whose equations are solved first: psi itself, if they have one solution.
-    """
-
-    @property
-    def center(self) -> float: ...  # noqa: D102
-    @property
-    def slope(self) -> float: ...  # noqa: D102
-    @property
-    def width(self) -> float: ...  # noqa: D102
-    @property
-    def start(self) -> PsiFunction: ...  # noqa: D102
-
-    def __call__(self, residuals: Array) -> Array:
-        """Return psi of residuals, (n,)."""
-        ...
-
-    def widened(self, factor: float) -> PsiFunction:
-        """Return the same psi, `factor` times as wide."""
-        ...
-
-    def excess(self, residuals: Array) -> Array:
-        """Return what psi clips: residuals - psi(residuals) - center, (n,)."""
-        ...
-
-    def clipped(self, residuals: Array) -> Mask:
-        """Return which residuals psi limits, (n,)."""
-        ...
-
-
 @dataclass(frozen=True)
 class WindowPsi:
     """psi(e) = clip(e, lower, upper) - center; by default the identity, which limits nothing."""
@@ -94,12 +55,12 @@ class WindowPsi:
 
     @property
     def width(self) -> float:
-        """Width of the window."""
+        """The range of residuals that psi leaves nearly unchanged: that of the window."""
         return min(self.upper, _LARGEST) - max(self.lower, -_LARGEST)
 
     @property
     def start(self) -> WindowPsi:
-        """The window itself: its equations have one solution."""
+        """The psi whose equations are solved first: the window itself, they have one solution."""
         return self
 
     def __call__(self, residuals: Array) -> Array:
@@ -109,39 +70,27 @@ class WindowPsi:
     def widened(self, factor: float) -> WindowPsi:
         """Return the window, `factor` times as wide around its middle."""
         middle = 0.5 * (max(self.lower, -_LARGEST) + min(self.upper, _LARGEST))
-        return replace(
-            self,
-            lower=middle + factor * (self.lower - middle),
-            upper=middle + factor * (self.upper - middle),
-        )
+        lower, upper = (middle + factor * (end - middle) for end in (self.lower, self.upper))
+        return replace(self, lower=lower, upper=upper)
 
     def excess(self, residuals: Array) -> Array:
-        """Return what the window clips, (n,)."""
+        """Return what psi clips: residuals - psi(residuals) - center, (n,)."""
         return residuals - np.clip(residuals, self.lower, self.upper)
 
     def clipped(self, residuals: Array) -> Mask:
-        """Return which residuals lie outside the window, (n,)."""
+        """Return which residuals psi limits: those outside the window, (n,)."""
         return (residuals < self.lower) | (residuals > self.upper)
 
 
 @dataclass(frozen=True)
 class StudentTPsi:
-    """psi(e) = e / (1 + decay e^2) - center, redescending: far outliers count for nothing.
+    """psi(e) = e / (1 + decay e^2) - center, redescending: far outliers count for nothing."""
 
-    Attributes
-    ----------
-    decay
-        psi rises up to |e| = 1 / sqrt(decay) and falls beyond.
-    center, slope
-        See `PsiFunction`.
-    window
-        The window to start from: the equations of a redescending psi have several solutions.
-        Without one, wider psis of the same kind lead to the solution.
-    """
-
-    decay: float
+    decay: float  # psi rises up to |e| = 1 / sqrt(decay) and falls beyond
     center: float = 0.0
     slope: float = 1.0
+    # The window to start from: the equations of a redescending psi have several solutions. Without
+    # one, wider psis of the same kind lead to the solution.
     window: WindowPsi | None = None
 
     @property
@@ -174,8 +123,11 @@ class StudentTPsi:
     def clipped(self, residuals: Array) -> Mask:
         """Return which residuals lie outside the window, or beyond psi's maximum, (n,)."""
         if self.window is None:
-            return np.abs(residuals) > 1.0 / math.sqrt(self.decay)
+            return np.abs(residuals) > self.width
         return self.window.clipped(residuals)
+
+
+PsiFunction = WindowPsi | StudentTPsi
 
 
 @runtime_checkable
@@ -215,7 +167,7 @@ class Winsorize(RobustLoss):
     deviations: float = 3.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "deviations", checks.positive("deviations", self.deviations))
+        checks.fields(self, deviations=checks.positive)
 
     def prepare(self, payoffs: Array) -> Array:
         """Return the payoffs clipped."""
@@ -235,7 +187,7 @@ class StudentT(RobustLoss):
     df: float = 4.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "df", checks.positive("df", self.df))
+        checks.fields(self, df=checks.positive)
 
     def learn(self, residuals: Array) -> StudentTPsi:
         """Return psi at the scale that is most likely for the residuals."""
@@ -252,33 +204,22 @@ class StudentT(RobustLoss):
 
 @dataclass(frozen=True)
 class AdaptiveWindow(RobustLoss):
-    """The window of least asymptotic variance; the clipped excess is added back.
+    """The window of least asymptotic variance; the clipped excess is added back."""
 
-    Parameters
-    ----------
-    least
-        Least share of the residuals that must lie inside.
-    caution
-        By how many standard errors of that share a window must win: few residuals keep more.
-    gain
-        A window must bring the variance below this share of the usual window's, 2.5 robust
-        standard deviations around the median: the best of many windows looks good by chance too.
-    """
-
+    # Least share of the residuals that must lie inside.
     least: float = 0.4
+    # By how many standard errors of that share a window must win: few residuals keep more.
     caution: float = 2.0
+    # A window must bring the variance below this share of the usual window's, 2.5 robust standard
+    # deviations around the median: the best of many windows looks good by chance too.
     gain: float = 0.8
     restores_mean: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        least = checks.in_unit_interval("least", self.least, closed_above=True)
-        object.__setattr__(self, "least", least)
-        caution = checks.number("caution", self.caution)
-        if caution < 0.0:
+        share = functools.partial(checks.in_unit_interval, closed_above=True)
+        checks.fields(self, least=share, caution=checks.number, gain=share)
+        if self.caution < 0.0:
             raise ValueError(f"`caution >= 0` must hold, but got caution={self.caution!r}.")
-        object.__setattr__(self, "caution", caution)
-        gain = checks.in_unit_interval("gain", self.gain, closed_above=True)
-        object.__setattr__(self, "gain", gain)
 
     def prepare(self, payoffs: Array) -> Array:
         """Return the payoffs, the few largest and smallest not far beyond the others.
@@ -345,6 +286,6 @@ def window_around_median(e: Array, deviations: float = _USUAL) -> WindowPsi:
 
 def _counts_outside(n: int) -> NDArray[np.int64]:
     """Return how many of n residuals a window may leave out on one side."""
-    shares = np.array([0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3])
-    shares = np.append(shares, [0.35, 0.4, 0.45, 0.5, 0.6])
+    small = [0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15]
+    shares = np.array([*small, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6])
     return np.unique((shares * n).astype(np.int64))

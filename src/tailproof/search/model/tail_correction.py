@@ -43,16 +43,8 @@ def learn_tail_correction(
 ) -> TailCorrection | None:
     """Return the mean of what psi clips and how it varies; None if psi clips nothing.
 
-    Parameters
-    ----------
-    observations
-        The payoffs.
-    residuals
-        Their leave-one-out residuals in units of the noise scale, (n,).
-    model
-        What was fitted before, psi and kernel parameters.
-    config
-        As for the fit.
+    `residuals` (n,) are leave-one-out, in units of the noise scale; psi and kernel parameters are
+    those of `model`.
     """
     excess = model.psi.excess(residuals)
     deviation = 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
@@ -114,18 +106,17 @@ def probability_of_variation(
     values = values / size
     y, X, layout = values[rows], observations.points[rows], config.layout
     identity = np.eye(len(X))
-    candidates: list[tuple[float, KernelParameters]] = []
+    candidates, evidences = [], []
     usual = prior_median(config.prior, layout.n_lengthscales)
     for lengthscales in (kernel.lengthscales, usual.lengthscales):
         R = layout.correlations(X, X, layout.inverse_lengthscales(lengthscales))
         for signal in _SIGNAL_SHARES:
             K = signal * R + CONSTANT_VAR + (1.0 - signal) * identity
-            varying = KernelParameters(lengthscales, signal, 1.0 - signal)
-            candidates.append((log_marginal_likelihood(K, y), varying))
-    evidences = np.array([evidence for evidence, _ in candidates])
+            candidates.append(KernelParameters(lengthscales, signal, 1.0 - signal))
+            evidences.append(log_marginal_likelihood(K, y))
     constant = log_marginal_likelihood(CONSTANT_VAR + identity, y)
     log_odds = logsumexp(evidences) - math.log(len(candidates)) - constant
-    best = candidates[int(np.argmax(evidences))][1]
+    best = candidates[int(np.argmax(evidences))]
     # Outliers on both sides alike hide no mean: the more they cancel, the less it may vary.
     return best, float(expit(log_odds - config.constant_log_odds * balance(values)))
 
@@ -209,12 +200,10 @@ def tuning_free_bound(values: Array, exceedances: float, largest: float = math.i
         largest = math.inf
     top = a[-1]
     squares = (a / top) ** 2
-    sums = np.cumsum(squares)
-    # With the k smallest below b: b^2 = sums[k-1] / (exceedances - (n - k)).
-    k = np.arange(1, n + 1)
-    divisor = exceedances - (n - k)
+    # With the k smallest below b: b^2 = (sum of their squares) / (exceedances - (n - k)).
+    divisor = exceedances - (n - np.arange(1, n + 1))
     usable = divisor > 0.0
-    b2 = np.where(usable, sums / np.where(usable, divisor, 1.0), np.inf)
+    b2 = np.where(usable, np.cumsum(squares) / np.where(usable, divisor, 1.0), np.inf)
     after = np.append(squares[1:], np.inf)
     solves = usable & (b2 >= squares) & (b2 <= after)
     if not solves.any():
