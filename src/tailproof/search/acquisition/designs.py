@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.acquisition.optimize import SearchSpace, sobol
+from tailproof.search.acquisition.optimize import sobol
+from tailproof.search.space.encodings import EncodedSpace
 
 Array = NDArray[np.float64]
 
@@ -15,7 +16,7 @@ Array = NDArray[np.float64]
 _LONGEST = 4096
 
 
-def sobol_point(space: SearchSpace, index: int, stream: list[int]) -> Array:
+def sobol_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
     """Return point `index` of a Sobol sequence, (d,); each stream has a random shift of its own.
 
     Examples
@@ -32,7 +33,7 @@ def sobol_point(space: SearchSpace, index: int, stream: list[int]) -> Array:
     return space.snap(points[index][None])[0]
 
 
-def random_point(space: SearchSpace, index: int, stream: list[int]) -> Array:
+def random_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
     """Return point `index` of a random design, (d,), whose parts are random designs, too.
 
     Trials in one context are such a part. A regular subsequence of Sobol points is not evenly
@@ -43,7 +44,7 @@ def random_point(space: SearchSpace, index: int, stream: list[int]) -> Array:
 
 
 def exploratory_point(
-    space: SearchSpace,
+    space: EncodedSpace,
     number: int,
     rate: float,
     stream: list[int],
@@ -53,20 +54,8 @@ def exploratory_point(
 ) -> Array | None:
     """Return the point of trial `number` if it is one that explores, else None.
 
-    Parameters
-    ----------
-    space
-        What is searched.
-    number
-        Of the trial.
-    rate
-        About rate x sqrt(n) of the first n trials explore.
-    stream
-        Seed of the design.
-    offset
-        In [0, 1): shifts which trials explore.
-    at_random
-        Whether trials and points are drawn instead of following a sequence: see `random_point`.
+    About rate x sqrt(n) of the first n trials explore; `offset` in [0, 1) shifts which ones. If
+    `at_random`, trials and points are drawn instead of following a sequence: see `random_point`.
     """
     if at_random:
         draw = np.random.default_rng([*stream, number, 6]).random()

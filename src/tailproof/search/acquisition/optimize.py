@@ -14,6 +14,8 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
+from tailproof.search.space.encodings import EncodedSpace
+
 Array = NDArray[np.float64]
 
 _SOBOL = 512
@@ -23,23 +25,6 @@ _ROUNDS = 6
 _LEAST_DISTANCE = 0.03  # of the cube's side: closer starts would climb the same hill
 _ENUMERATE = 4096  # spaces of at most that many configurations are searched in full
 _MOST_SEEN = 256  # the latest: a search comes back to the good ones
-
-
-class SearchSpace(Protocol):
-    """What the search asks of a space: see `tailproof.search.space.space.Space`."""
-
-    @property
-    def dimension(self) -> int: ...  # noqa: D102
-    @property
-    def count(self) -> int | None: ...  # noqa: D102
-    @property
-    def discrete(self) -> NDArray[np.bool_]: ...  # noqa: D102
-    @property
-    def encoded_columns(self) -> NDArray[np.int64]: ...  # noqa: D102
-    def snap(self, U: Array) -> Array: ...  # noqa: D102
-    def encode(self, U: Array) -> Array: ...  # noqa: D102
-    def neighbors(self, u: Array) -> Array: ...  # noqa: D102
-    def enumerate(self, limit: int) -> Array: ...  # noqa: D102
 
 
 class UpperBound(Protocol):
@@ -66,22 +51,12 @@ def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
 
 
 def maximize_ucb(
-    space: SearchSpace, posterior: UpperBound, kappa: float, seen: Array, rng: np.random.Generator
+    space: EncodedSpace, posterior: UpperBound, kappa: float, seen: Array, rng: np.random.Generator
 ) -> Array:
     """Return the position (dimension,) with the highest upper confidence bound.
 
-    Parameters
-    ----------
-    space
-        What is searched.
-    posterior
-        Has the upper confidence bound and its gradient.
-    kappa
-        Number of standard deviations in it; 0 for the best mean.
-    seen
-        Positions asked before, (n, dimension): they and their surroundings are candidates.
-    rng
-        Source of the candidates.
+    The bound has `kappa` standard deviations, 0 for the best mean. Positions `seen` before,
+    (n, dimension), and their surroundings are candidates, besides those that `rng` draws.
     """
 
     def ucb(U: Array) -> Array:
@@ -134,7 +109,7 @@ def _spaced(points: Array, count: int) -> Array:
 
 
 def _best_neighbors(
-    space: SearchSpace, posterior: UpperBound, kappa: float, U: Array
+    space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array
 ) -> tuple[Array, bool]:
     """Return the rows of U moved to better discrete neighbors, and whether any was moved."""
     values, moved = posterior.ucb(space.encode(U), kappa), False
@@ -148,7 +123,7 @@ def _best_neighbors(
 
 
 def _climb(
-    space: SearchSpace, posterior: UpperBound, kappa: float, U: Array, free: NDArray[np.int64]
+    space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array, free: NDArray[np.int64]
 ) -> Array:
     """Improve the continuous coordinates of all rows of U in one search: their sum is separable."""
     X = space.encode(U)
