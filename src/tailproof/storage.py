@@ -39,22 +39,10 @@ _STATE_MODULES = {
     "tailproof-search": "tailproof.search.state",
 }
 _DTYPES = (np.dtype(np.float64), np.dtype(np.int64))
-# What reading a damaged or foreign file may raise, in numpy, zipfile, json or here.
-_UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,  # zipfile on methods and flags it does not know; JSON nested too deeply
-    SyntaxError,
-    TypeError,
-    ValueError,
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-)
+# What zipfile and numpy may raise on a damaged or foreign file, and what its contents may. A
+# RuntimeError comes from zip flags that zipfile does not know, or from JSON nested too deeply.
+_BAD_FILE = (EOFError, OSError, SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile)
+_BAD_CONTENTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def save(
@@ -62,16 +50,8 @@ def save(
 ) -> None:
     """Write a state file atomically: an existing file is replaced at the end.
 
-    Parameters
-    ----------
-    path
-        The file.
-    format_name
-        Which `state` module reads it back: "tailproof-bandits" or "tailproof-search".
-    header
-        JSON-able data.
-    arrays
-        Arrays of float64 or int64 by name.
+    `format_name` says which `state` module reads it back, `header` holds what JSON can, and
+    `arrays` are of float64 or int64.
     """
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise ValueError(f"`path` must name a file, but got {path!r}.")
@@ -125,21 +105,19 @@ def load(path: str | os.PathLike[str]) -> Any:
                 f"{', '.join(_STATE_MODULES)} version {VERSION}."
             )
         arrays = dict(_array(name, content) for name, content in members.items())
-        result = importlib.import_module(_STATE_MODULES[header["format"]]).from_state(
-            header, arrays
-        )
+        state = importlib.import_module(_STATE_MODULES[header["format"]])
+        result = state.from_state(header, arrays)
         if arrays:
             raise ValueError(f"its header does not mention the arrays {', '.join(arrays)}.")
         return result
     except FileNotFoundError:
         raise
-    except _UNREADABLE as error:
+    except (*_BAD_FILE, *_BAD_CONTENTS, MemoryError) as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
         if isinstance(error, MemoryError):
             reason = "it needs more memory than there is."
-        raise ValueError(
-            f"`path` must be a sound file written by save, but {path} is not: {reason}"
-        ) from error
+        wrong = f"`path` must be a sound file written by save, but {path} is not: {reason}"
+        raise ValueError(wrong) from error
 
 
 def read_members(path: Path) -> dict[str, bytes]:
@@ -214,17 +192,12 @@ def encode(name: str, value: Any, arrays: Arrays, types: Mapping[str, type]) -> 
             content = getattr(value, field.name)
             fields[argument] = encode(f"{name}.{argument}", content, arrays, types)
         return {"type": type(value).__name__, "fields": fields}
-    raise ValueError(
-        f"`{name}` must be made of tailproof's own parts and numbers to be saved, but got "
-        f"{value!r}."
-    )
+    parts = "tailproof's own parts and numbers"
+    raise ValueError(f"`{name}` must be made of {parts} to be saved, but got {value!r}.")
 
 
 def decode(value: Any, arrays: Arrays, types: Mapping[str, type]) -> Any:
-    """Return what `encode` was given; lists come back as tuples.
-
-    Arrays are removed from `arrays`.
-    """
+    """Return what `encode` was given, lists as tuples; its arrays are removed from `arrays`."""
     if isinstance(value, list):
         return tuple(decode(entry, arrays, types) for entry in value)
     if not isinstance(value, dict):

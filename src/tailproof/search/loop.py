@@ -110,8 +110,7 @@ def _run(
         raise ValueError(
             f"`objective` must be a function of the parameters, but got {objective!r}."
         )
-    if not isinstance(progress, bool):
-        raise ValueError(f"`progress` must be True or False, but got {progress!r}.")
+    progress = checks.flag("progress", progress)
     evaluations = checks.integer("evaluations", evaluations, low=1)
     bar = _LoopProgress(evaluations)
     interrupted = False

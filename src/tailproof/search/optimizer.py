@@ -78,11 +78,9 @@ class Optimizer:
             raise ValueError(f"`space` must be a Space or Configurations, but got {space!r}.")
         if options is not None and not isinstance(options, Options):
             raise ValueError(f"`options` must be Options(...), but got {options!r}.")
-        if not isinstance(minimize, bool | np.bool_):
-            raise ValueError(f"`minimize` must be True or False, but got {minimize!r}.")
         self.space, self.options = space, options or Options()
         self.seed = checks.integer("seed", seed, low=0)
-        self.minimize = bool(minimize)
+        self.minimize = checks.flag("minimize", minimize)
         self._config = ModelConfig(kernel_layout(space, self.options), self.options.loss)
         self._n_initial = self.options.n_initial or max(8, 2 * space.dimension)
         self._trials: dict[int, tuple[Trial, Array]] = {}
@@ -154,14 +152,9 @@ class Optimizer:
         return self._params(self._propose(number, positions, space, chosen), context)
 
     def tell(self, trial: Trial | int, value: float) -> None:
-        """Take the payoff of a trial, in any order; one that was withdrawn may still come.
+        """Take the payoff of a trial, given by itself or its number, in any order.
 
-        Parameters
-        ----------
-        trial
-            The trial, or its number.
-        value
-            Its payoff.
+        The payoff of a trial that was withdrawn may still come.
         """
         number = self._number(trial)
         if number in self._completed:
@@ -259,15 +252,11 @@ class Optimizer:
 
     def _number(self, trial: Trial | int) -> int:
         number = trial.number if isinstance(trial, Trial) else trial
-        wrong = f"`trial` must be one that was asked here, but got {trial!r}."
-        if isinstance(number, bool) or not isinstance(number, int | np.integer):
-            raise ValueError(wrong)
-        number = int(number)
-        if number not in self._trials:
-            raise ValueError(wrong)
-        if isinstance(trial, Trial) and trial != self._trials[number][0]:
-            raise ValueError(wrong)
-        return number
+        integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        asked = self._trials[int(number)][0] if integer and int(number) in self._trials else None
+        if asked is None or (isinstance(trial, Trial) and trial != asked):
+            raise ValueError(f"`trial` must be one that was asked here, but got {trial!r}.")
+        return int(number)
 
     def _search_space(self, context: Mapping[str, Any] | None) -> AnySpace:
         """Return what is searched: the space, or the part of it that agrees with a context."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,29 +54,26 @@ class Options:
         checks.choice("kernel", self.kernel, KERNELS)
         checks.instance("loss", self.loss, RobustLoss, "a robust loss, such as AdaptiveWindow()")
         if self.additive_groups is not None:
-            groups = _checked_groups(self.additive_groups)
-            object.__setattr__(self, "additive_groups", groups)
+            checks.fields(self, additive_groups=_groups_of_names)
         if self.n_initial is not None:
-            count = checks.integer("n_initial", self.n_initial, low=1)
-            object.__setattr__(self, "n_initial", count)
+            checks.fields(self, n_initial=functools.partial(checks.integer, low=1))
 
 
-def _checked_groups(groups: Any) -> tuple[tuple[str, ...], ...]:
-    wrong = ValueError(
-        '`additive_groups` must be groups of names, such as (("a", "b"), ("c",)), '
-        f"but got {groups!r}."
-    )
-    if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise wrong
-    result = []
-    for group in groups:
-        if isinstance(group, str) or not isinstance(group, Iterable):
-            raise wrong
-        result.append(tuple(group))
-    names = [name for group in result for name in group]
-    if not result or not all(result) or not all(isinstance(name, str) for name in names):
-        raise wrong
+def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
+    """Return groups as tuples of names; none may be empty."""
+    result = [_tuple(group) for group in _tuple(groups)]
+    names = [entry for group in result for entry in group]
+    if not result or not all(result) or not all(isinstance(entry, str) for entry in names):
+        example = '(("a", "b"), ("c",))'
+        raise ValueError(
+            f"`{name}` must be groups of names, such as {example}, but got {groups!r}."
+        )
     return tuple(result)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    """Return what an iterable holds; nothing for text and what is no iterable."""
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
 
 
 def kernel_layout(space: Space | Configurations, options: Options) -> KernelLayout:
