@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from tailproof.search.model.correlation import KernelParameters
 from tailproof.search.model.gp import Smoother, SparseGP, compute_features, inducing_points_for
 from tailproof.search.model.hyperparameters import maximize_posterior, prior_median
-from tailproof.search.model.parameters import (
-    ModelConfig,
-    ModelParameters,
-    NoiseScale,
-    Observations,
-)
+from tailproof.search.model.parameters import ModelConfig, ModelParameters, NoiseScale, Observations
 from tailproof.search.model.robust_loss import (
     FEWEST,
     LEAST_HALF_WIDTH,

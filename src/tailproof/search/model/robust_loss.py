@@ -2,8 +2,8 @@
 
 A loss looks at the residuals e of the payoffs around a fit and returns a `PsiFunction`: a bounded
 function psi(e), the derivative of the loss, with mean zero over the residuals (`center` is what is
-subtracted for that), and its mean `slope`. The fit then solves the penalized
-equations of psi (M-estimation, Huber 1964); its solution is least squares on pseudo-observations
+subtracted for that), and its mean `slope`. The fit then solves the penalized equations of psi
+(M-estimation, Huber 1964); its solution is least squares on pseudo-observations
 m + psi(e) / slope, m the fitted values.
 
 `AdaptiveWindow`, the default, chooses the window psi(e) = clip(e, lower, upper) - center with the
