@@ -20,18 +20,6 @@ class StudyHistory:
 
     Finished trials never change, so each is looked at once. Those at the head of the list, up to
     the first that is not finished, are not even passed over again.
-
-    Attributes
-    ----------
-    payoffs : list of FrozenTrial
-        Complete trials of a finite value. Those that one update found are in order of completion.
-    common : dict of name to distribution, or None before the first complete trial
-        Parameters that every complete trial has, with equal distributions; sorted by name.
-    running : list of FrozenTrial
-    constrained : FrozenTrial or None
-        A complete trial with constraints, if there is one.
-    generation : int
-        Changes when the history is read anew, of another study under the same name.
     """
 
     def __init__(self) -> None:
@@ -39,10 +27,12 @@ class StudyHistory:
         self._reset()
 
     def _reset(self) -> None:
+        # Complete trials of a finite value; those of one update are in order of completion.
         self.payoffs: list[FrozenTrial] = []
+        # Parameters that every complete trial has, with equal distributions; sorted by name.
         self.common: dict[str, BaseDistribution] | None = None
         self.running: list[FrozenTrial] = []
-        self.constrained: FrozenTrial | None = None
+        self.constrained: FrozenTrial | None = None  # a complete trial with constraints
         self.generation += 1  # payoffs are appended to as long as this stays the same
         self._head = 0  # number of trials at the head of the list that are finished and read
         self._read: set[int] = set()  # numbers of finished trials read beyond the head
@@ -53,7 +43,7 @@ class StudyHistory:
         """Read what is new in `trials`, all trials of the study in order of their number."""
         if not self._is_continued_by(trials):
             self._reset()
-        new, running = [], []
+        new, self.running = [], []
         for index in range(self._head, len(trials)):
             trial = trials[index]
             if trial.state.is_finished():
@@ -62,11 +52,10 @@ class StudyHistory:
                     self._read.add(trial.number)
                     self._fingerprint = (index, trial.datetime_complete)
             elif trial.state == TrialState.RUNNING:
-                running.append(trial)
+                self.running.append(trial)
         while self._head < len(trials) and trials[self._head].number in self._read:
             self._read.remove(trials[self._head].number)
             self._head += 1
-        self.running = running
         self._add(by_completion(t for t in new if t.state == TrialState.COMPLETE))
 
     def _is_continued_by(self, trials: Sequence[FrozenTrial]) -> bool:
@@ -110,10 +99,10 @@ def planned_params(trial: FrozenTrial) -> dict[str, Any]:
 
 def by_completion(complete: Iterable[FrozenTrial]) -> list[FrozenTrial]:
     """Return complete trials in the order they were completed in."""
-    return sorted(complete, key=_completion)
 
+    def completion(trial: FrozenTrial) -> tuple[datetime, int]:
+        # Storages differ in whether they keep the time zone; the two kinds cannot be compared.
+        assert trial.datetime_complete is not None
+        return trial.datetime_complete.replace(tzinfo=None), trial.number
 
-def _completion(trial: FrozenTrial) -> tuple[datetime, int]:
-    # Storages differ in whether they keep the time zone; the two kinds cannot be compared.
-    assert trial.datetime_complete is not None
-    return trial.datetime_complete.replace(tzinfo=None), trial.number
+    return sorted(complete, key=completion)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from tailproof.search.space.parameters import Choice, Float, Int, Parameter
+from tailproof.search.space.parameters import Choice, Float, Int
 from tailproof.search.space.space import Space
 
 Distributions = Mapping[str, BaseDistribution]
@@ -23,22 +24,7 @@ class SpaceAdapter:
 
     A categorical parameter becomes a choice among the indices of its options, so that options which
     Python takes for equal (1 and True), NaN and objects of any kind keep their identity.
-
-    Parameters
-    ----------
-    distributions : mapping of name to distribution
-        None of them of a single value.
-
-    Examples
-    --------
-    >>> space = {"n": IntDistribution(1, 9), "c": CategoricalDistribution(["a", "b"])}
-    >>> adapter = SpaceAdapter(space)
-    >>> adapter.from_optuna({"n": 3, "c": "b", "more": 1})
-    {'n': 3, 'c': 1}
-    >>> adapter.to_optuna({"n": 3, "c": 1})
-    {'n': 3, 'c': 'b'}
-    >>> adapter.from_optuna({"n": 30, "c": "b"}) is None  # enqueued out of range
-    True
+    No distribution may have a single value.
     """
 
     def __init__(self, distributions: Distributions) -> None:
@@ -60,9 +46,17 @@ class SpaceAdapter:
 
     def to_optuna(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return a configuration of tailproof's space in Optuna's terms, inside every range."""
-        return {
-            name: _to_optuna(self._distributions[name], value) for name, value in params.items()
-        }
+        values = {}
+        for name, value in params.items():
+            dist = self._distributions[name]
+            if isinstance(dist, CategoricalDistribution):
+                values[name] = dist.choices[value]
+                continue
+            assert isinstance(dist, FloatDistribution | IntDistribution)
+            # Optuna would drop a value that rounding pushed over the edge, without a word.
+            inside = min(max(value, dist.low), dist.high)
+            values[name] = float(inside) if isinstance(dist, FloatDistribution) else int(inside)
+        return values
 
     def pack(self, params: Mapping[str, Any]) -> dict[str, float]:
         """Return Optuna's `params` as numbers that every storage keeps."""
@@ -91,28 +85,28 @@ class SpaceAdapter:
             return False
         if isinstance(dist, IntDistribution):
             return (stored - dist.low) % dist.step == 0
-        return dist.step is None or _is_step(self.space.parameters[name], stored)
+        if dist.step is not None:
+            parameter = self.space.parameters[name]
+            assert isinstance(parameter, Float)
+            try:
+                parameter.position(stored)  # it refuses what lies between two steps
+            except ValueError:
+                return False
+        return True
 
 
 def modeled(distributions: Distributions) -> dict[str, BaseDistribution]:
     """Return the distributions of more than one value that tailproof's `Space` can represent.
 
     Optuna allows ranges that the model cannot resolve, such as integers beyond 2^50.
-
-    Examples
-    --------
-    >>> seed, depth, only = IntDistribution(0, 2**62), IntDistribution(1, 9), IntDistribution(3, 3)
-    >>> list(modeled({"seed": seed, "depth": depth, "only": only}))
-    ['depth']
     """
-    return {name: dist for name, dist in distributions.items() if _is_modeled(name, dist)}
-
-
-def _is_modeled(name: str, dist: BaseDistribution) -> bool:
-    try:
-        return not dist.single() and _parameter(name, dist) is not None
-    except ValueError:
-        return False
+    representable = {}
+    for name, dist in distributions.items():
+        with contextlib.suppress(ValueError):
+            if not dist.single():
+                _parameter(name, dist)  # it refuses what is not representable
+                representable[name] = dist
+    return representable
 
 
 def _parameter(name: str, dist: BaseDistribution) -> Float | Int | Choice:
@@ -125,21 +119,3 @@ def _parameter(name: str, dist: BaseDistribution) -> Float | Int | Choice:
     raise ValueError(
         f"`{name}` must be a float, int or categorical distribution, but got {name}={dist!r}."
     )
-
-
-def _is_step(parameter: Parameter, value: float) -> bool:
-    assert isinstance(parameter, Float)
-    try:
-        parameter.position(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _to_optuna(dist: BaseDistribution, value: Any) -> Any:
-    if isinstance(dist, CategoricalDistribution):
-        return dist.choices[value]
-    assert isinstance(dist, FloatDistribution | IntDistribution)
-    # Optuna would drop a value that rounding pushed over the edge, without a word.
-    inside = min(max(value, dist.low), dist.high)
-    return float(inside) if isinstance(dist, FloatDistribution) else int(inside)

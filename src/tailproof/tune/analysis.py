@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof.search.optimizer import Optimizer
-from tailproof.search.space.parameters import Fixed, Float, Int
+from tailproof.search.space.parameters import Choice, Fixed
 from tailproof.search.space.space import Space
 from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
-from tailproof.tune.study import constants, modeled_trials, trials_in_space
+from tailproof.tune.study import constants, distributions
 from tailproof.tune.trial_queue import counts_toward_budget
 
 if TYPE_CHECKING:
@@ -31,18 +31,10 @@ _MIN_FOR_TAILS = 20  # payoffs before their tails are diagnosed
 
 @dataclass(frozen=True)
 class Slice:
-    """The robust mean along one parameter, through the recommended setting.
-
-    Attributes
-    ----------
-    name : str
-    values : list
-        Values of the parameter.
-    prediction : Prediction
-    """
+    """The robust mean along one parameter, through the recommended setting."""
 
     name: str
-    values: list[Any]
+    values: list[Any]  # of the parameter
     prediction: Prediction
 
 
@@ -50,83 +42,60 @@ class Slice:
 class Analysis:
     """Everything that the summary, the exports and the report show.
 
-    Attributes
-    ----------
-    space : Space
-    minimize : bool
-    trials : list of FrozenTrial
-        Those that count, by number.
-    params : list of dict
-        Settings of the complete trials that the model uses, in their order of completion,
-        constants included.
-    values, clipped : (n,)
-        Their payoffs, and which of them have a residual that the robust loss limits.
-    numbers : (n,) int
-        Their trial numbers.
-    failed_params : list of dict
-        Settings of the failed trials that lie in the space.
-    left_out : int
-        Complete trials that the model does not use: of infinite value, or not inside the space.
-    recommendation : Recommendation
-    best_observed : Prediction
-        The robust mean of the setting with the best observed payoff.
-    course : list of (n, Recommendation)
-        What would have been recommended after n payoffs.
-    slices : list of Slice
-    tails : Diagnosis or None
-        Of the payoffs less the robust means of their settings; None for fewer than 20.
+    `params`, `values`, `clipped` and `numbers` are of the n complete trials that the model uses, in
+    their order of completion.
     """
 
     space: Space
     minimize: bool
-    trials: list[FrozenTrial]
-    params: list[dict[str, Any]]
-    values: Array
-    clipped: NDArray[np.bool_]
-    numbers: NDArray[np.int64]
-    failed_params: list[dict[str, Any]]
-    left_out: int
+    trials: list[FrozenTrial]  # those that count, by number
+    params: list[dict[str, Any]]  # constants included
+    values: Array  # (n,), the payoffs
+    clipped: NDArray[np.bool_]  # (n,), whether the robust loss limits the residual of the payoff
+    numbers: NDArray[np.int64]  # (n,), of the trials
+    failed: list[FrozenTrial]  # without a payoff
+    failed_params: list[dict[str, Any]]  # of the failed trials that lie in the space
+    left_out: int  # complete trials that the model does not use
     recommendation: Recommendation
-    best_observed: Prediction
-    course: list[tuple[int, Recommendation]]
+    best_observed: Prediction  # robust mean of the setting with the best observed payoff
+    course: list[tuple[int, Recommendation]]  # what was recommended after n payoffs
     slices: list[Slice]
-    tails: Diagnosis | None
-
-    @property
-    def failed(self) -> list[FrozenTrial]:
-        """Trials without a payoff."""
-        return _failed(self.trials)
-
-
-def _failed(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-    return [trial for trial in trials if trial.state.name in ("FAIL", "PRUNED")]
+    tails: Diagnosis | None  # of payoffs less robust means; None for fewer than 20
 
 
 def analyze(
-    trials: Sequence[FrozenTrial],
-    space: Space,
-    *,
-    minimize: bool,
-    level: float,
-    seed: int | None,
+    trials: Sequence[FrozenTrial], space: Space, *, minimize: bool, level: float, seed: int | None
 ) -> Analysis | None:
     """Return the analysis of a study's trials; None if there is no payoff."""
+    from tailproof.integrations._optuna_history import by_completion, model_params
+    from tailproof.integrations._optuna_space import SpaceAdapter
+
+    adapter = SpaceAdapter(distributions(space))
     counted = [trial for trial in trials if counts_toward_budget(trial)]
-    modeled = modeled_trials(counted, space)
+    failed = [trial for trial in counted if trial.state.name in ("FAIL", "PRUNED")]
+    complete = by_completion(trial for trial in counted if trial.state.name == "COMPLETE")
+    modeled = [trial for trial in complete if model_params(trial, adapter) is not None]
     if not modeled:
         return None
     fixed = constants(space)
     params = [{name: (fixed | t.params)[name] for name in space.names} for t in modeled]
     values = np.array([trial.values[0] for trial in modeled])
     optimizer = Optimizer(space, seed=seed or 0, minimize=minimize)
+    n = len(modeled)
+    first = min(_FIRST_CHECKPOINT, n)
+    checkpoints = {round(count) for count in np.geomspace(first, n, _CHECKPOINTS)} | {n}
     course = []
-    checkpoints = _checkpoints(len(modeled))
-    for n, (setting, value) in enumerate(zip(params, values.tolist(), strict=True), start=1):
+    for i, (setting, value) in enumerate(zip(params, values.tolist(), strict=True), start=1):
         optimizer.add(setting, value)
-        if n in checkpoints:
-            course.append((n, optimizer.recommend(level=level)))
+        if i in checkpoints:
+            course.append((i, optimizer.recommend(level=level)))
     best = course[-1][1]
-    tuned = [name for name in space.names if name not in fixed]
+    slices = []
+    for name in space.names:
+        if name not in fixed:
+            along = grid(space, name)
+            settings = [{**best.params, name: value} for value in along]
+            slices.append(Slice(name, along, optimizer.predict(settings, level=level)))
     return Analysis(
         space=space,
         minimize=minimize,
@@ -135,42 +104,30 @@ def analyze(
         values=values,
         clipped=optimizer.clipped,
         numbers=np.array([trial.number for trial in modeled]),
-        failed_params=[trial.params for trial in trials_in_space(_failed(counted), space)],
-        left_out=sum(trial.state.name == "COMPLETE" for trial in counted) - len(modeled),
+        failed=failed,
+        failed_params=[t.params for t in failed if adapter.from_optuna(t.params) is not None],
+        left_out=len(complete) - n,
         recommendation=best,
         best_observed=optimizer.predict([best.best_observed_params], level=level),
         course=course,
-        slices=[_slice(optimizer, space, name, best.params, level) for name in tuned],
+        slices=slices,
         tails=_tails(values - optimizer.predict(params, level=level).mean),
     )
-
-
-def _checkpoints(n: int) -> set[int]:
-    """Return after how many payoffs the course of the recommendation is recorded."""
-    first = min(_FIRST_CHECKPOINT, n)
-    return {round(count) for count in np.geomspace(first, n, _CHECKPOINTS)} | {n}
 
 
 def grid(space: Space, name: str) -> list[Any]:
     """Return values of a parameter for a slice: all of them, or some spread evenly."""
     parameter = space.parameters[name]
     assert not isinstance(parameter, Fixed)
-    count = parameter.count
-    if count is not None and (count <= _GRID or not isinstance(parameter, Float | Int)):
-        positions = (np.arange(count) + 0.5) / count
-        if isinstance(parameter, Int) and parameter.log:
-            return list(range(parameter.low, parameter.high + 1))
-    else:
+    if isinstance(parameter, Choice):
+        return list(parameter.options)
+    if parameter.count is None or parameter.count > _GRID:
         positions = np.linspace(0.0, 1.0, _GRID)
+    elif parameter.log:
+        return list(range(int(parameter.low), int(parameter.high) + 1))
+    else:
+        positions = (np.arange(parameter.count) + 0.5) / parameter.count
     return list(dict.fromkeys(parameter.value(float(u)) for u in positions))
-
-
-def _slice(
-    optimizer: Optimizer, space: Space, name: str, params: Mapping[str, Any], level: float
-) -> Slice:
-    values = grid(space, name)
-    settings = [{**params, name: value} for value in values]
-    return Slice(name, values, optimizer.predict(settings, level=level))
 
 
 def _tails(residuals: Array) -> Diagnosis | None:

@@ -16,23 +16,8 @@ _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 @dataclass(frozen=True)
-class Slot:
-    """The place of a parameter's value inside an argument."""
-
-    name: str
-
-
-Piece = str | Slot
-
-
-@dataclass(frozen=True)
 class CommandTemplate:
-    """A command whose arguments hold slots.
-
-    Attributes
-    ----------
-    arguments : tuple of tuples of pieces
-        The pieces of each argument: text, and places of values.
+    """A command whose arguments may hold slots, as `parse_command` checked them.
 
     Examples
     --------
@@ -41,31 +26,24 @@ class CommandTemplate:
     ['bench', '--cache=a b; rm -r $HOME', '{}']
     """
 
-    arguments: tuple[tuple[Piece, ...], ...]
+    arguments: tuple[str, ...]
 
     @property
     def program(self) -> str:
         """The first argument; it holds no slot."""
-        return "".join(piece for piece in self.arguments[0] if isinstance(piece, str))
+        return _fill(self.arguments[0], {})
 
     def fill(self, values: Mapping[str, Any]) -> list[str]:
         """Return the argument list for these values."""
-        return [
-            "".join(
-                piece if isinstance(piece, str) else text(values[piece.name]) for piece in pieces
-            )
-            for pieces in self.arguments
-        ]
+        return [_fill(argument, values) for argument in self.arguments]
+
+
+def _fill(argument: str, values: Mapping[str, Any]) -> str:
+    return _TOKEN.sub(lambda t: t[0][0] if t[1] is None else text(values[t[1]]), argument)
 
 
 def text(value: Any) -> str:
-    """Return a value as the program sees it: true and false, integers, shortest exact decimals.
-
-    Examples
-    --------
-    >>> text(True), text(3), text(1e-5), text("-x y")
-    ('true', '3', '1e-05', '-x y')
-    """
+    """Return a value as the program sees it: true and false, integers, shortest exact decimals."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)
@@ -82,58 +60,39 @@ def check_text(argument: str) -> None:
 
 
 def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemplate:
-    """Return the template of a command.
+    """Return the template of a program and its arguments; a ValueError says what is wrong.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        The program and its arguments.
-    names : iterable of str
-        The parameters: each must have a slot, and there may be no others.
-
-    Raises
-    ------
-    ValueError
-        If there is no program, a brace stands alone, a slot names no parameter, or a
-        parameter has no slot.
+    Each of the parameters' names must have a slot, and there may be no others.
     """
     if not arguments or not arguments[0]:
         raise ValueError("no program to tune: give its command after `--`.")
     names = tuple(names)
-    parsed = tuple(_pieces(argument, names) for argument in arguments)
-    if any(isinstance(piece, Slot) for piece in parsed[0]):
+    slots = [_slots(argument, names) for argument in arguments]
+    if slots[0]:
         raise ValueError(f"the program's name must hold no slot, but got {arguments[0]!r}.")
-    used = {piece.name for pieces in parsed for piece in pieces if isinstance(piece, Slot)}
-    unused = [name for name in names if name not in used]
+    unused = [name for name in names if not any(name in used for used in slots)]
     if unused:
         shown = ", ".join("{" + name + "}" for name in unused)
         raise ValueError(f"every parameter must be used in the command, but {shown} is missing.")
-    return CommandTemplate(parsed)
+    return CommandTemplate(tuple(arguments))
 
 
-def _pieces(argument: str, names: tuple[str, ...]) -> tuple[Piece, ...]:
+def _slots(argument: str, names: tuple[str, ...]) -> set[str]:
+    """Return the names of the parameters that an argument uses."""
     check_text(argument)
-    pieces: list[Piece] = []
-    end = 0
+    slots = set()
     for token in _TOKEN.finditer(argument):
-        pieces.append(argument[end : token.start()])
-        end = token.end()
-        matched = token.group()
-        if matched in ("{{", "}}"):
-            pieces.append(matched[0])
-        elif len(matched) == 1:
+        if token[0] in ("{", "}"):
             raise ValueError(
                 f"a brace stands alone in the argument {argument!r}; write {{{{ or }}}} for a "
                 "plain brace."
             )
-        else:
-            name = token.group(1)
-            if name not in names:
-                listed = ", ".join(names)
-                raise ValueError(
-                    f"unknown slot {matched} in the argument {argument!r}; the parameters "
-                    f"are: {listed}. Write {{{{ and }}}} for plain braces."
-                )
-            pieces.append(Slot(name))
-    pieces.append(argument[end:])
-    return tuple(piece for piece in pieces if piece != "")
+        if token[1] is None:  # a doubled brace
+            continue
+        if token[1] not in names:
+            raise ValueError(
+                f"unknown slot {token[0]} in the argument {argument!r}; the parameters "
+                f"are: {', '.join(names)}. Write {{{{ and }}}} for plain braces."
+            )
+        slots.add(token[1])
+    return slots

@@ -17,15 +17,7 @@ _LAST_PORT = 65535
 
 
 def serve(storage: str | None, out: Path, port: int) -> int:
-    """Serve the studies of a storage until interrupted; return the exit code.
-
-    Parameters
-    ----------
-    storage : str or None
-        An Optuna URL; None for the SQLite file in `out`.
-    out : Path
-    port : int
-    """
+    """Serve the studies of a storage, by default the file in `out`; return the exit code."""
     optuna_dashboard = require("optuna_dashboard", "dashboard")
     if storage is None:
         storage = file_url(out / STUDY_FILE)

@@ -32,42 +32,22 @@ def write_csv(analysis: Analysis, path: Path) -> None:
         writer = csv.writer(stream)
         header = ["trial", "state", "payoff", "clipped", "seconds", "reason", *names]
         writer.writerow(map(spreadsheet_safe, header))
-        for trial in analysis.trials:
-            noted, params = outcome(trial), fixed | planned_params(trial)
-            row = [
-                str(trial.number),
-                trial.state.name.lower(),
-                "" if trial.value is None else repr(trial.value),
-                "" if trial.number not in clipped else str(clipped[trial.number]).lower(),
-                str(noted.get("seconds", "")),
-                str(noted.get("reason", "")),
-                *(text(params[name]) if name in params else "" for name in names),
-            ]
-            writer.writerow(map(spreadsheet_safe, row))
+        for trial in map(_trial, analysis.trials):
+            params = fixed | trial["params"]
+            number = trial["number"]
+            values = [number, trial["state"], trial["payoff"], clipped.get(number)]
+            values += [trial["seconds"], trial["reason"], *(params.get(name, "") for name in names)]
+            cells = ["" if value is None else text(value) for value in values]
+            writer.writerow(map(spreadsheet_safe, cells))
 
 
 def result(
     analysis: Analysis, study: Mapping[str, Any], true_mean: TrueMean | None = None
 ) -> dict[str, Any]:
-    """Return the result as plain dicts, lists and numbers.
-
-    Parameters
-    ----------
-    analysis : Analysis
-    study : mapping
-        The study: name, storage, command and the like.
-    true_mean : callable, optional
-        The true mean payoff of a setting, where it is known.
-    """
+    """Return the result as plain dicts, lists and numbers; `study` says what was tuned."""
     best, observed = analysis.recommendation, analysis.best_observed
-    recommendation: dict[str, Any] = {
-        "params": best.params,
-        "mean": best.mean,
-        "lower": best.lower,
-        "upper": best.upper,
-        "level": best.level,
-        "payoffs": best.payoffs,
-    }
+    shown = ("params", "mean", "lower", "upper", "level", "payoffs")
+    recommendation: dict[str, Any] = {name: getattr(best, name) for name in shown}
     best_observed: dict[str, Any] = {
         "params": best.best_observed_params,
         "payoff": best.best_observed_value,
@@ -76,8 +56,8 @@ def result(
         "upper": float(observed.upper[0]),
     }
     if true_mean is not None:
-        recommendation["true_mean"] = true_mean(best.params)
-        best_observed["true_mean"] = true_mean(best.best_observed_params)
+        for setting in (recommendation, best_observed):
+            setting["true_mean"] = true_mean(setting["params"])
     return {
         "study": dict(study),
         "recommendation": recommendation,

@@ -86,25 +86,25 @@ def convergence(analysis: Analysis) -> bytes:
         mean = [r.mean for r in course]
         ax.plot(at, mean, color=_MEAN, marker="o", ms=3, label="robust mean of the recommended")
         lower, upper = [r.lower for r in course], [r.upper for r in course]
-        level = f"{100 * analysis.recommendation.level:g} % interval"
-        ax.fill_between(at, lower, upper, color=_MEAN, alpha=0.18, lw=0, label=level)
+        _band(ax, at, lower, upper, analysis.recommendation.level)
         ax.set(xlabel="payoffs", ylabel="payoff", xlim=(0, len(order) + 1))
         figure.legend(loc="outside upper center", ncols=5, frameon=False)
 
     return _svg(draw, 10.5, 4.2)
 
 
-def _panels(analysis: Analysis, names: Sequence[str], panel: Callable[[Any, str], None]) -> bytes:
+def _panels(analysis: Analysis, panel: Callable[[Any, Slice], None]) -> bytes:
     """Plot one panel a parameter."""
-    columns = min(_COLUMNS, len(names))
-    rows = math.ceil(len(names) / columns)
+    count = len(analysis.slices)
+    columns = min(_COLUMNS, count)
+    rows = math.ceil(count / columns)
 
     def draw(figure: Any) -> None:
         axes = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
-        for ax, name in zip(axes, names, strict=False):
-            panel(ax, name)
-            _axis(ax, analysis, name)
-        for ax in axes[len(names) :]:
+        for ax, along in zip(axes, analysis.slices, strict=False):
+            panel(ax, along)
+            _axis(ax, analysis, along.name)
+        for ax in axes[count:]:
             ax.set_axis_off()
         for ax in axes[::columns]:
             ax.set_ylabel("payoff")
@@ -159,7 +159,8 @@ def payoffs_by_parameter(analysis: Analysis) -> bytes:
     limits = _limits(analysis)
     jitter = np.random.default_rng(0)
 
-    def panel(ax: Any, name: str) -> None:
+    def panel(ax: Any, along: Slice) -> None:
+        name = along.name
         x = _positions(analysis, name, [params[name] for params in analysis.params])
         failed = _positions(analysis, name, [params[name] for params in analysis.failed_params])
         if hasattr(analysis.space.parameters[name], "options"):
@@ -173,28 +174,27 @@ def payoffs_by_parameter(analysis: Analysis) -> bytes:
         best = _positions(analysis, name, [analysis.recommendation.params[name]])[0]
         ax.axvline(best, color=_MEAN, lw=1.0, ls="--", label="recommended")
 
-    return _panels(analysis, [along.name for along in analysis.slices], panel)
+    return _panels(analysis, panel)
 
 
 def slices(analysis: Analysis) -> bytes:
     """Plot the robust mean along each parameter, through the recommended setting."""
-    by_name = {along.name: along for along in analysis.slices}
     best = analysis.recommendation
 
-    def panel(ax: Any, name: str) -> None:
-        _slice(ax, analysis, by_name[name])
-        x = _positions(analysis, name, [best.params[name]])
+    def panel(ax: Any, along: Slice) -> None:
+        x, found = _positions(analysis, along.name, along.values), along.prediction
+        if hasattr(analysis.space.parameters[along.name], "options"):
+            error = [found.mean - found.lower, found.upper - found.mean]
+            ax.errorbar(x, found.mean, yerr=error, fmt="s", color=_MEAN, capsize=4, ms=4)
+        else:
+            ax.plot(x, found.mean, color=_MEAN, label="robust mean")
+            _band(ax, x, found.lower, found.upper, found.level)
+        x = _positions(analysis, along.name, [best.params[along.name]])
         ax.plot(x, [best.mean], "o", color=_RECOMMENDED, ms=5, label="recommended", zorder=5)
 
-    return _panels(analysis, list(by_name), panel)
+    return _panels(analysis, panel)
 
 
-def _slice(ax: Any, analysis: Analysis, along: Slice) -> None:
-    x, found = _positions(analysis, along.name, along.values), along.prediction
-    if hasattr(analysis.space.parameters[along.name], "options"):
-        error = [found.mean - found.lower, found.upper - found.mean]
-        ax.errorbar(x, found.mean, yerr=error, fmt="s", color=_MEAN, capsize=4, ms=4)
-        return
-    level = f"{100 * found.level:g} % interval"
-    ax.plot(x, found.mean, color=_MEAN, label="robust mean")
-    ax.fill_between(x, found.lower, found.upper, color=_MEAN, alpha=0.18, lw=0, label=level)
+def _band(ax: Axes, x: Any, lower: Any, upper: Any, level: float) -> None:
+    label = f"{100 * level:g} % interval"
+    ax.fill_between(x, lower, upper, color=_MEAN, alpha=0.18, lw=0, label=label)

@@ -27,16 +27,8 @@ def report_values(
     """Return what the template "tune/content.html" shows, but for `heading`.
 
     Another page includes the report by rendering that template with these values and with the
-    level of its top heading, as `heading=2`.
-
-    Parameters
-    ----------
-    analysis : Analysis
-    study : mapping
-        "name", "storage", "title", "command" (as shown), "value", "direction" and "resume", the
-        command line that goes on with the study.
-    true_mean : callable, optional
-        The true mean payoff of a setting, where it is known.
+    level of its top heading, as `heading=2`. `study` has "name", "storage", "title", "command" (as
+    shown), "value", "direction" and "resume", the command line that goes on with the study.
     """
     return {
         "study": study,
@@ -67,11 +59,7 @@ def _most_extreme(analysis: Analysis) -> list[tuple[str, str, str]]:
     clipped = np.flatnonzero(analysis.clipped)
     distance = np.abs(analysis.values[clipped] - np.median(analysis.values))
     return [
-        (
-            str(analysis.numbers[i]),
-            f"{analysis.values[i]:.6g}",
-            format_params(analysis.params[i]),
-        )
+        (str(analysis.numbers[i]), f"{analysis.values[i]:.6g}", format_params(analysis.params[i]))
         for i in clipped[np.argsort(-distance)][:_MAX_CLIPPED]
     ]
 

@@ -24,87 +24,41 @@ REPORT_NAME, CSV_NAME, JSON_NAME = "report.html", "trials.csv", "result.json"
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for; units are those of the command line.
+    """What is asked for; units are those of the command line."""
 
-    Attributes
-    ----------
-    command : tuple of str
-        Program and arguments, with slots.
-    space : Space
-    minimize : bool
-    evaluations : int
-        Trials in all.
-    value : str
-        See `tailproof.tune.payoff`.
-    stream : {"stdout", "stderr"}
-        Where the payoff is read.
-    timeout : float, optional
-        Seconds a run.
-    workers : int
-    retry : int
-        How often a failed setting is tried again.
-    max_failures : int
-        Failures in a row, without a single payoff in the study, after which the command is
-        taken to be broken; 0 for any number.
-    seed : int, optional
-    level : float
-        Of the intervals.
-    storage : str, optional
-        An Optuna URL; default: a SQLite file in `out`.
-    study_name : str, optional
-    out : Path
-        Folder of the results.
-    keep_output, quiet : bool
-    arguments : tuple of str
-        The command line, to be given again.
-    variables : tuple of (str, str)
-        Environment variables to be set again with it.
-    """
-
-    command: tuple[str, ...]
+    command: tuple[str, ...]  # program and arguments, with slots
     space: Space
     minimize: bool
-    evaluations: int = 100
-    value: str = "last-line"
-    stream: str = "stdout"
-    timeout: float | None = None
+    evaluations: int = 100  # trials in all
+    value: str = "last-line"  # see `tailproof.tune.payoff`
+    stream: str = "stdout"  # or "stderr": where the payoff is read
+    timeout: float | None = None  # seconds a run
     workers: int = 1
-    retry: int = 0
+    retry: int = 0  # how often a failed setting is tried again
+    # Failures in a row, without a payoff in the study, that show a broken command; 0: any number.
     max_failures: int = 10
     seed: int | None = None
-    level: float = 0.9
-    storage: str | None = None
+    level: float = 0.9  # of the intervals
+    storage: str | None = None  # an Optuna URL; default: a SQLite file in `out`
     study_name: str | None = None
-    out: Path = Path("tailproof-tune")
+    out: Path = Path("tailproof-tune")  # folder of the results
     keep_output: bool = False
     quiet: bool = False
-    arguments: tuple[str, ...] = ()
-    variables: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] = ()  # the command line, to be given again
+    variables: tuple[tuple[str, str], ...] = ()  # of the environment, to be set again with it
 
 
 @dataclass(frozen=True)
 class Job:
-    """A request that was checked, and what follows from it; can be sent to another process.
-
-    Attributes
-    ----------
-    request : Request
-    url, study_name : str
-        The storage, and the study in it.
-    identity : Identity
-    command : CommandTemplate
-    reader : PayoffReader
-    failed_before : int
-        Failures in the study when the session began.
-    """
+    """A request that was checked, and what follows from it; can be sent to another process."""
 
     request: Request
-    url: str
+    url: str  # of the storage
     study_name: str
     identity: Identity
     command: CommandTemplate
     reader: PayoffReader
-    failed_before: int
+    failed_before: int  # failures in the study when the session began
 
 
 def prepare(request: Request) -> Job:

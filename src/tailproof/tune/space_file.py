@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailproof.search.space.parameters import Choice, Fixed, Float, Int
+from tailproof.search.space.parameters import Choice, Fixed, Float, Int, Parameter
 from tailproof.search.space.space import Space
 from tailproof.tune.command import check_text, text
 
-FLAGS = ("--float", "--int", "--choice", "--fixed")
-MODIFIERS = ("--log", "--step")
+_KINDS = ("float", "int", "choice", "fixed")
+_FLAGS = tuple(f"--{kind}" for kind in _KINDS)
+_MODIFIERS = ("--log", "--step")
 _LONGEST_NAME = 100  # storages keep names in columns of bounded width
 
 Entry = Mapping[str, Any]
@@ -50,37 +51,24 @@ def read(path: Path) -> dict[str, Entry]:
 def take_flags(
     arguments: Sequence[str], flags: Collection[str]
 ) -> tuple[list[tuple[str, Entry]], list[str]]:
-    """Take the parameters out of command-line arguments.
+    """Return the parameters in command-line arguments as (name, entry), and the other arguments.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        What stands before the command.
-    flags : collection of str
-        The other flags: options of a choice end at the next flag, not at a dash.
-
-    Returns
-    -------
-    entries : list of (name, entry)
-    options : list of str
-        The other arguments, in their order.
+    `flags` are the other flags: options of a choice end at the next flag, not at a dash.
 
     Examples
     --------
     >>> take_flags(["--int", "n", "1", "9", "--log", "--seed", "5"], ["--seed"])
     ([('n', {'int': [1, 9], 'log': True})], ['--seed', '5'])
-    >>> take_flags(["--choice", "flag", "-O2", "-x y"], [])
-    ([('flag', {'choice': ['-O2', '-x y']})], [])
     """
-    every = {*flags, *FLAGS, *MODIFIERS}
+    every = {*flags, *_FLAGS, *_MODIFIERS}
     entries: list[tuple[str, Entry]] = []
     options: list[str] = []
     left = list(arguments)
     while left:
         flag = left.pop(0)
-        if flag in FLAGS:
+        if flag in _FLAGS:
             entries.append(_flag(flag, left, every))
-        elif flag in MODIFIERS:
+        elif flag in _MODIFIERS:
             raise ValueError(f"{flag} must follow --float or --int and their three values.")
         else:
             options.append(flag)
@@ -96,16 +84,16 @@ def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entr
         if len(values) < 3:
             raise ValueError(f"--choice needs a name and two or more options, but got {values}.")
         return values[0], {kind: values[1:]}
-    needed = 2 if kind == "fixed" else 3
+    wanted = "NAME VALUE" if kind == "fixed" else "NAME LOW HIGH"
+    needed = len(wanted.split())
     values, left[:needed] = left[:needed], []
     if len(values) < needed:
-        wanted = "NAME VALUE" if kind == "fixed" else "NAME LOW HIGH"
         raise ValueError(f"{flag} needs {wanted}, but got {values}.")
     name = values[0]
     if kind == "fixed":
         return name, {kind: values[1]}
     entry: dict[str, Any] = {kind: [_number(name, kind, value) for value in values[1:]]}
-    while left and left[0] in MODIFIERS:
+    while left and left[0] in _MODIFIERS:
         modifier = left.pop(0)
         if modifier == "--log":
             entry["log"] = True
@@ -125,13 +113,7 @@ def _number(name: str, kind: str, written: str) -> float | int:
 
 
 def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
-    """Return the space of a file and of flags.
-
-    Examples
-    --------
-    >>> build(None, [("n", {"int": [1, 8]}), ("act", {"choice": ["relu", "gelu"]})]).names
-    ('n', 'act')
-    """
+    """Return the space of a file and of flags."""
     entries = {} if path is None else read(path)
     for name, entry in flags:
         if name in entries:
@@ -145,63 +127,51 @@ def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
     return Space(parameters)
 
 
-def _parameter(name: str, entry: Entry) -> Float | Int | Choice | Fixed:
-    if (
-        not name.strip()
-        or not name.isprintable()
-        or len(name) > _LONGEST_NAME
-        or set(name) & set("{}")
-    ):
+def _parameter(name: str, entry: Entry) -> Parameter:
+    printable = name.strip() and name.isprintable() and len(name) <= _LONGEST_NAME
+    if not printable or set(name) & set("{}"):
         raise ValueError(
             "a parameter's name must be printable, without braces, of at most "
             f"{_LONGEST_NAME} characters, but got {name!r}."
         )
-    kinds = [kind for kind in _MAKERS if kind in entry]
+    kinds = [kind for kind in _KINDS if kind in entry]
     if len(kinds) != 1:
         raise ValueError(
-            f"parameter {name!r} must have exactly one of {', '.join(_MAKERS)}, but has "
+            f"parameter {name!r} must have exactly one of {', '.join(_KINDS)}, but has "
             f"{', '.join(entry) or 'nothing'}."
         )
-    make, modifiers = _MAKERS[kinds[0]]
-    unknown = [key for key in entry if key != kinds[0] and key not in modifiers]
+    kind = kinds[0]
+    modifiers = {"log", "step"} if kind in ("float", "int") else set()
+    unknown = [key for key in entry if key not in {kind, *modifiers}]
     if unknown:
         raise ValueError(f"parameter {name!r} has an unknown entry {unknown[0]!r}.")
     try:
-        return make(entry)
+        if kind == "choice":
+            return _choice(entry[kind])
+        if kind == "fixed":
+            _check_argument(entry[kind])
+            return Fixed(entry[kind])
+        return _range(kind, entry)
     except ValueError as error:
         raise ValueError(f"parameter {name!r}: {error}") from None
 
 
-def _ends(entry: Entry, kind: str) -> tuple[Any, Any]:
-    ends = entry[kind]
+def _range(kind: str, entry: Entry) -> Float | Int:
+    ends, log = entry[kind], entry.get("log", False)
     if not isinstance(ends, list) or len(ends) != 2:
         raise ValueError(f"`{kind}` must be [low, high], but got {ends!r}.")
-    return ends[0], ends[1]
-
-
-def _log(entry: Entry) -> bool:
-    log = entry.get("log", False)
     if not isinstance(log, bool):
         raise ValueError(f"`log` must be true or false, but got {log!r}.")
-    return log
+    if kind == "float":
+        return Float(ends[0], ends[1], log, entry.get("step"))
+    return Int(ends[0], ends[1], log, entry.get("step", 1))
 
 
-def _float(entry: Entry) -> Float:
-    low, high = _ends(entry, "float")
-    return Float(low, high, log=_log(entry), step=entry.get("step"))
-
-
-def _int(entry: Entry) -> Int:
-    low, high = _ends(entry, "int")
-    return Int(low, high, log=_log(entry), step=entry.get("step", 1))
-
-
-def _choice(entry: Entry) -> Choice:
-    options = entry["choice"]
+def _choice(options: Any) -> Choice:
     if not isinstance(options, list) or len(options) < 2:
         raise ValueError(f"`choice` must be a list of two or more options, but got {options!r}.")
     for i, option in enumerate(options):
-        _argument(option)
+        _check_argument(option)
         for earlier in options[:i]:
             # Storages compare options by ==, programs see text: both must tell them apart.
             if option == earlier or text(option) == text(earlier):
@@ -209,12 +179,7 @@ def _choice(entry: Entry) -> Choice:
     return Choice(*options)
 
 
-def _fixed(entry: Entry) -> Fixed:
-    _argument(entry["fixed"])
-    return Fixed(entry["fixed"])
-
-
-def _argument(value: Any) -> None:
+def _check_argument(value: Any) -> None:
     """Refuse what cannot be an argument of a program."""
     if not isinstance(value, str | bool | int | float):
         raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")
@@ -222,11 +187,3 @@ def _argument(value: Any) -> None:
         raise ValueError(f"a value must be finite, but got {value!r}.")
     if isinstance(value, str):
         check_text(value)
-
-
-_MAKERS: dict[str, tuple[Callable[[Entry], Float | Int | Choice | Fixed], tuple[str, ...]]] = {
-    "float": (_float, ("log", "step")),
-    "int": (_int, ("log", "step")),
-    "choice": (_choice, ()),
-    "fixed": (_fixed, ()),
-}

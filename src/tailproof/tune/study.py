@@ -7,7 +7,7 @@ import hashlib
 import json
 import sqlite3
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,26 +29,13 @@ _CONNECT_TIMEOUT = 10  # seconds
 
 @dataclass(frozen=True)
 class Identity:
-    """What makes two commands the same study.
+    """What makes two commands the same study."""
 
-    Attributes
-    ----------
-    command : tuple of str
-        Program and arguments with their slots.
-    space : dict
-        The space's state.
-    value : str
-        Where the payoff is found.
-    minimize : bool
-    stream : {"stdout", "stderr"}
-        Where the payoff is read.
-    """
-
-    command: tuple[str, ...]
-    space: Mapping[str, Any]
-    value: str
+    command: tuple[str, ...]  # program and arguments with their slots
+    space: Mapping[str, Any]  # its state
+    value: str  # where the payoff is found
     minimize: bool
-    stream: str = "stdout"
+    stream: str = "stdout"  # or "stderr": where the payoff is read
 
     def record(self) -> dict[str, Any]:
         """Return it as the study keeps it; the order of the parameters is no part of it."""
@@ -81,8 +68,7 @@ def load_optuna() -> Any:
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
     """Return the space as Optuna's distributions; constants are not part of it."""
-    optuna = load_optuna()
-    kinds = optuna.distributions
+    kinds = load_optuna().distributions
     made: dict[str, BaseDistribution] = {}
     for name, p in space.parameters.items():
         if isinstance(p, Float):
@@ -99,27 +85,6 @@ def distributions(space: Space) -> dict[str, BaseDistribution]:
 def constants(space: Space) -> dict[str, Any]:
     """Return the values of the fixed parameters."""
     return {name: p.constant for name, p in space.parameters.items() if isinstance(p, Fixed)}
-
-
-def modeled_trials(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
-    """Return the complete trials that the sampler's model uses, in order of completion.
-
-    Others were added or enqueued out of the space, or have an infinite value.
-    """
-    from tailproof.integrations._optuna_history import by_completion, model_params
-    from tailproof.integrations._optuna_space import SpaceAdapter
-
-    adapter = SpaceAdapter(distributions(space))
-    complete = (trial for trial in trials if trial.state.name == "COMPLETE")
-    return [trial for trial in by_completion(complete) if model_params(trial, adapter) is not None]
-
-
-def trials_in_space(trials: Iterable[FrozenTrial], space: Space) -> list[FrozenTrial]:
-    """Return the trials whose params are complete and inside the space."""
-    from tailproof.integrations._optuna_space import SpaceAdapter
-
-    adapter = SpaceAdapter(distributions(space))
-    return [trial for trial in trials if adapter.from_optuna(trial.params) is not None]
 
 
 def planned_params(trial: FrozenTrial) -> dict[str, Any]:
@@ -150,17 +115,10 @@ def open_storage(url: str) -> RDBStorage:
     optuna = load_optuna()
     import sqlalchemy
 
+    plain = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
     try:
         return _open(url)
-    except (
-        ValueError,
-        OSError,
-        ImportError,
-        RuntimeError,
-        sqlite3.Error,
-        sqlalchemy.exc.SQLAlchemyError,
-        optuna.exceptions.OptunaError,
-    ) as error:
+    except (*plain, sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         said = without_secrets(first_line(error), url)
         raise ValueError(f"cannot open the storage {masked(url)}: {said}") from None
 
@@ -202,13 +160,7 @@ def first_line(error: BaseException) -> str:
 def open_study(
     storage: RDBStorage, name: str, identity: Identity, seed: int | None
 ) -> optuna.Study:
-    """Return the study of this name, created if there is none.
-
-    Raises
-    ------
-    ValueError
-        If there is one that tunes something else.
-    """
+    """Return the study of this name, created if need be; refuse one of something else."""
     optuna = load_optuna()
     from tailproof.integrations.optuna import TailproofSampler
 

@@ -33,39 +33,37 @@ def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[tup
     """Return the recommended setting and that of the best observed payoff as rows, header first."""
     best, observed = analysis.recommendation, analysis.best_observed
     names = analysis.space.names
+
+    def row(title: str, params: Mapping[str, Any], *results: str) -> tuple[str, ...]:
+        truth = () if true_mean is None else (f"{true_mean(params):.4g}",)
+        return (title, *(format_value(params[name]) for name in names), *results, *truth)
+
+    def payoffs(params: Mapping[str, Any]) -> list[float]:
+        settings = zip(analysis.params, analysis.values, strict=True)
+        return [value for setting, value in settings if setting == params]
+
     level = f"{100 * best.level:g} % interval"
     header = ("", *names, "robust mean", level, "runs", "best payoff")
-    recommended = (
-        "recommended",
-        *(format_value(best.params[name]) for name in names),
-        f"{best.mean:.4g}",
-        f"{best.lower:.4g} to {best.upper:.4g}",
-        str(best.payoffs),
-        _best_payoff(analysis, best.params),
-    )
-    best_observed = (
-        "best observed",
-        *(format_value(best.best_observed_params[name]) for name in names),
-        f"{observed.mean[0]:.4g}",
-        f"{observed.lower[0]:.4g} to {observed.upper[0]:.4g}",
-        str(sum(setting == best.best_observed_params for setting in analysis.params)),
-        f"{best.best_observed_value:.4g}",
-    )
-    if true_mean is None:
-        return [header, recommended, best_observed]
+    found = payoffs(best.params)
     return [
-        (*header, "true mean"),
-        (*recommended, f"{true_mean(best.params):.4g}"),
-        (*best_observed, f"{true_mean(best.best_observed_params):.4g}"),
+        header if true_mean is None else (*header, "true mean"),
+        row(
+            "recommended",
+            best.params,
+            f"{best.mean:.4g}",
+            f"{best.lower:.4g} to {best.upper:.4g}",
+            str(best.payoffs),
+            f"{(min if analysis.minimize else max)(found):.4g}" if found else "\N{EM DASH}",
+        ),
+        row(
+            "best observed",
+            best.best_observed_params,
+            f"{observed.mean[0]:.4g}",
+            f"{observed.lower[0]:.4g} to {observed.upper[0]:.4g}",
+            str(len(payoffs(best.best_observed_params))),
+            f"{best.best_observed_value:.4g}",
+        ),
     ]
-
-
-def _best_payoff(analysis: Analysis, params: Mapping[str, Any]) -> str:
-    settings = zip(analysis.params, analysis.values, strict=True)
-    payoffs = [value for setting, value in settings if setting == params]
-    if not payoffs:
-        return "\N{EM DASH}"
-    return f"{(min if analysis.minimize else max)(payoffs):.4g}"
 
 
 def tails_text(analysis: Analysis) -> str:

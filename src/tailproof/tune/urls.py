@@ -53,13 +53,7 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def masked(url: str) -> str:
-    """Return a storage URL without its secrets.
-
-    Examples
-    --------
-    >>> masked("postgresql://me:hush@host/db?sslpassword=hush")
-    'postgresql://me:***@host/db?sslpassword=***'
-    """
+    """Return a storage URL without its secrets."""
     parsed = parse(url)
     if parsed is None:
         scheme, colon, _ = url.partition("://")
@@ -79,12 +73,8 @@ def without_secrets(message: str, url: str | None = None) -> str:
 
     Examples
     --------
-    >>> without_secrets("hush is wrong", "postgresql://me:hush@host/db")
-    '*** is wrong'
-    >>> without_secrets("unknown: postgresql://me:hush@host/db")
-    'unknown: postgresql://me:***@host/db'
-    >>> without_secrets("GET https://host/v1?api_key=hush&page=2")
-    'GET https://host/v1?api_key=***&page=2'
+    >>> without_secrets("GET https://me:hush@host/v1?api_key=hush&page=2")
+    'GET https://me:***@host/v1?api_key=***&page=2'
     """
     if url:
         message = message.replace(url, masked(url))
