@@ -41,8 +41,10 @@ class StudyHistory:
 
     def update(self, trials: Sequence[FrozenTrial]) -> None:
         """Read what is new in `trials`, all trials of the study in order of their number."""
-        if not self._is_continued_by(trials):
-            self._reset()
+        if self._fingerprint is not None:
+            index, completed = self._fingerprint
+            if index >= len(trials) or trials[index].datetime_complete != completed:
+                self._reset()  # these are trials of another study of the same name
         new, self.running = [], []
         for index in range(self._head, len(trials)):
             trial = trials[index]
@@ -56,26 +58,19 @@ class StudyHistory:
         while self._head < len(trials) and trials[self._head].number in self._read:
             self._read.remove(trials[self._head].number)
             self._head += 1
-        self._add(by_completion(t for t in new if t.state == TrialState.COMPLETE))
+        for trial in by_completion(t for t in new if t.state == TrialState.COMPLETE):
+            self._add(trial)
 
-    def _is_continued_by(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Return whether these are later trials of the same study, not of another of its name."""
-        if self._fingerprint is None:
-            return True
-        index, completed = self._fingerprint
-        return index < len(trials) and trials[index].datetime_complete == completed
-
-    def _add(self, complete: list[FrozenTrial]) -> None:
-        for trial in complete:
-            if trial.constraints and self.constrained is None:
-                self.constrained = trial
-            new = trial.distributions
-            if self.common is None:
-                self.common = dict(sorted(new.items()))
-            elif any(new.get(name) != old for name, old in self.common.items()):
-                self.common = {n: old for n, old in self.common.items() if new.get(n) == old}
-            if is_payoff(trial):
-                self.payoffs.append(trial)
+    def _add(self, trial: FrozenTrial) -> None:
+        if trial.constraints and self.constrained is None:
+            self.constrained = trial
+        new = trial.distributions
+        if self.common is None:
+            self.common = dict(sorted(new.items()))
+        elif any(new.get(name) != old for name, old in self.common.items()):
+            self.common = {n: old for n, old in self.common.items() if new.get(n) == old}
+        if is_payoff(trial):
+            self.payoffs.append(trial)
 
 
 def is_payoff(trial: FrozenTrial) -> bool:

@@ -60,10 +60,8 @@ class SpaceAdapter:
 
     def pack(self, params: Mapping[str, Any]) -> dict[str, float]:
         """Return Optuna's `params` as numbers that every storage keeps."""
-        return {
-            name: float(dist.to_internal_repr(params[name]))
-            for name, dist in self._distributions.items()
-        }
+        space = self._distributions.items()
+        return {name: float(dist.to_internal_repr(params[name])) for name, dist in space}
 
     def unpack(self, stored: Mapping[str, float]) -> dict[str, Any]:
         """Return Optuna's params from what `pack` gave, maybe for another space.

@@ -19,8 +19,7 @@ _LAST_PORT = 65535
 def serve(storage: str | None, out: Path, port: int) -> int:
     """Serve the studies of a storage, by default the file in `out`; return the exit code."""
     optuna_dashboard = require("optuna_dashboard", "dashboard")
-    if storage is None:
-        storage = file_url(out / STUDY_FILE)
+    storage = storage or file_url(out / STUDY_FILE)
     path = sqlite_file(storage)
     if path is not None and not path.is_file():
         raise ValueError(f"there is no study in {path}; give the --out or --storage of one.")

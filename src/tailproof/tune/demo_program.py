@@ -55,13 +55,6 @@ def latency(params: Mapping[str, Any], draw: random.Random) -> float:
     return true_mean(params) * share
 
 
-def _randomness() -> random.Random:
-    seed = os.environ.get(SEED)
-    if seed is None:
-        return random.SystemRandom()
-    return random.Random(f"{seed} {os.environ.get('TAILPROOF_TRIAL', '')}")
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Serve one request."""
     parser = argparse.ArgumentParser(description="Serve one made-up request.")
@@ -69,7 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cache", choices=CACHES, required=True)
     parser.add_argument("--batch", type=float, required=True)
     params = vars(parser.parse_args(arguments))
-    taken = latency(params, _randomness())
+    seed, trial = os.environ.get(SEED), os.environ.get("TAILPROOF_TRIAL", "")
+    draw = random.SystemRandom() if seed is None else random.Random(f"{seed} {trial}")
+    taken = latency(params, draw)
     time.sleep(min(taken, 5.0) / 1e3)
     print(f"served one request with {params['threads']} threads")
     print(f"{taken:.6f}")

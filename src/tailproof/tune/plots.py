@@ -120,8 +120,7 @@ def _axis(ax: Axes, analysis: Analysis, name: str) -> None:
     ax.set_xlabel(_cut(name))
     if isinstance(parameter, Float | Int):
         if parameter.log:
-            ax.set_xscale("log")
-            _plain_log_ticks(ax)
+            _log_scale(ax)
         return
     options = [text(option) for option in getattr(parameter, "options", ())]
     ax.set_xticks(range(len(options)), [_cut(option) for option in options])
@@ -130,15 +129,16 @@ def _axis(ax: Axes, analysis: Analysis, name: str) -> None:
         ax.tick_params(axis="x", rotation=30)
 
 
-def _plain_log_ticks(ax: Axes) -> None:
+def _log_scale(ax: Axes) -> None:
     """Label a log axis without formulas, and between the powers of ten where there are few."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import LogLocator
 
+    ax.set_xscale("log")
     low, high = ax.get_xlim()
     few = high / low < 1e3
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_minor_formatter(lambda value, _: "")
 
 
 def _cut(label: str) -> str:

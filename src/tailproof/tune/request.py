@@ -77,7 +77,10 @@ def prepare(request: Request) -> Job:
     checks.choice("stream", request.stream, ("stdout", "stderr"))
     reader = parse_reader(request.value)
     command = parse_command(request.command, request.space.names)
-    _check_program(command.program)
+    if shutil.which(program := command.program) is None:
+        if os.sep in program and Path(program).exists():
+            raise ValueError(f"the program {program} is not an executable file.")
+        raise ValueError(f"there is no program {program}.")
     _check_folder(request.out)
     identity = Identity(
         request.command, request.space.state(), str(reader), request.minimize, request.stream
@@ -89,14 +92,6 @@ def prepare(request: Request) -> Job:
         study = open_study(storage, name, identity, request.seed)
         failed = count_trials(study.get_trials(deepcopy=False)).failed
     return Job(request, url, name, identity, command, reader, failed)
-
-
-def _check_program(program: str) -> None:
-    if shutil.which(program) is not None:
-        return
-    if os.sep in program and Path(program).exists():
-        raise ValueError(f"the program {program} is not an executable file.")
-    raise ValueError(f"there is no program {program}.")
 
 
 def _check_study_file(path: Path | None, out: Path) -> None:

@@ -115,29 +115,22 @@ def open_storage(url: str) -> RDBStorage:
     optuna = load_optuna()
     import sqlalchemy
 
+    from tailproof.integrations._optuna_sqlite import SQLiteStorage, create_tables
+
     plain = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
     try:
-        return _open(url)
+        parsed = parse(url)
+        if parsed is None:
+            raise ValueError("it is not a database URL such as sqlite:///file.db")
+        if parsed.get_backend_name() == "sqlite":
+            return SQLiteStorage(url)
+        options: dict[str, Any] = {"pool_pre_ping": True}
+        if parsed.get_backend_name() == "postgresql":
+            options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
+        return create_tables(lambda: optuna.storages.RDBStorage(url, engine_kwargs=options))
     except (*plain, sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         said = without_secrets(first_line(error), url)
         raise ValueError(f"cannot open the storage {masked(url)}: {said}") from None
-
-
-def _open(url: str) -> RDBStorage:
-    from tailproof.integrations._optuna_sqlite import SQLiteStorage, create_tables
-
-    parsed = parse(url)
-    if parsed is None:
-        raise ValueError("it is not a database URL such as sqlite:///file.db")
-    if parsed.get_backend_name() == "sqlite":
-        return SQLiteStorage(url)
-    options: dict[str, Any] = {"pool_pre_ping": True}
-    if parsed.get_backend_name() == "postgresql":
-        options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
-    storage: RDBStorage = create_tables(
-        lambda: load_optuna().storages.RDBStorage(url, engine_kwargs=options)
-    )
-    return storage
 
 
 def has_studies(path: Path) -> bool:

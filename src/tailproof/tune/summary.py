@@ -9,6 +9,8 @@ from tailproof._util.console import text_table
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_value
 
+Row = tuple[str, ...]
+
 
 def summary_text(analysis: Analysis, true_mean: TrueMean | None, seconds: float) -> str:
     """Return the result of a session that took some seconds, as text for a terminal."""
@@ -29,38 +31,34 @@ def counts_text(analysis: Analysis) -> str:
     return text
 
 
-def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[tuple[str, ...]]:
+def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row]:
     """Return the recommended setting and that of the best observed payoff as rows, header first."""
     best, observed = analysis.recommendation, analysis.best_observed
     names = analysis.space.names
-
-    def row(title: str, params: Mapping[str, Any], *results: str) -> tuple[str, ...]:
-        truth = () if true_mean is None else (f"{true_mean(params):.4g}",)
-        return (title, *(format_value(params[name]) for name in names), *results, *truth)
 
     def payoffs(params: Mapping[str, Any]) -> list[float]:
         settings = zip(analysis.params, analysis.values, strict=True)
         return [value for setting, value in settings if setting == params]
 
+    def row(title: str, params: Mapping[str, Any], estimates: Any, runs: int, payoff: str) -> Row:
+        mean, lower, upper = (f"{float(estimate):.4g}" for estimate in estimates)
+        setting = [format_value(params[name]) for name in names]
+        truth = [] if true_mean is None else [f"{true_mean(params):.4g}"]
+        return (title, *setting, mean, f"{lower} to {upper}", str(runs), payoff, *truth)
+
     level = f"{100 * best.level:g} % interval"
     header = ("", *names, "robust mean", level, "runs", "best payoff")
     found = payoffs(best.params)
+    best_payoff = f"{(min if analysis.minimize else max)(found):.4g}" if found else "\N{EM DASH}"
+    estimates = (best.mean, best.lower, best.upper)
     return [
         header if true_mean is None else (*header, "true mean"),
-        row(
-            "recommended",
-            best.params,
-            f"{best.mean:.4g}",
-            f"{best.lower:.4g} to {best.upper:.4g}",
-            str(best.payoffs),
-            f"{(min if analysis.minimize else max)(found):.4g}" if found else "\N{EM DASH}",
-        ),
+        row("recommended", best.params, estimates, best.payoffs, best_payoff),
         row(
             "best observed",
             best.best_observed_params,
-            f"{observed.mean[0]:.4g}",
-            f"{observed.lower[0]:.4g} to {observed.upper[0]:.4g}",
-            str(len(payoffs(best.best_observed_params))),
+            (observed.mean[0], observed.lower[0], observed.upper[0]),
+            len(payoffs(best.best_observed_params)),
             f"{best.best_observed_value:.4g}",
         ),
     ]
