@@ -1,8 +1,6 @@
 """`python -m tailproof` is the command line."""
 
-import sys
-
-from tailproof.cli import main
+from tailproof.cli import run_as_process
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_as_process()

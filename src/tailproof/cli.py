@@ -1,20 +1,20 @@
 """The command line: `tailproof COMMAND ...`.
 
 Building the parser imports only the commands' arguments; a command imports its work when it runs.
+This module imports next to nothing, so that Ctrl-C is handled from the beginning.
 """
 
 from __future__ import annotations
 
-import argparse
+import signal
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tailproof import __version__
-from tailproof.experiments import cli as reproduce
-from tailproof.tails import cli as diagnose
-from tailproof.theory import cli as bounds
-from tailproof.tune import cli as tune
+from tailproof._util.interrupts import INTERRUPTED, exit_on_interrupt
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -25,6 +25,15 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
+    import argparse
+    from pathlib import Path
+
+    from tailproof import __version__
+    from tailproof.experiments import cli as reproduce
+    from tailproof.tails import cli as diagnose
+    from tailproof.theory import cli as bounds
+    from tailproof.tune import cli as tune
+
     result = argparse.ArgumentParser(
         prog="tailproof",
         description="Find the choice with the best mean payoff when payoffs are heavy-tailed.",
@@ -47,9 +56,20 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = parser().parse_args(argv)
+    with exit_on_interrupt("tailproof"):
+        arguments = parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
+    except KeyboardInterrupt:
+        print(f"tailproof {arguments.command}: interrupted.", file=sys.stderr)
+        return INTERRUPTED
     except (ValueError, OSError, ImportError) as error:
         print(f"tailproof {arguments.command}: {error}", file=sys.stderr)
         return 2
+
+
+def run_as_process() -> None:
+    """Run the command line of this process, and exit."""
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the results are there; ending takes a moment
+    sys.exit(code)

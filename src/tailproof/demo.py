@@ -23,6 +23,7 @@ from typing import Any
 from tailproof._util.console import text_table
 from tailproof._util.files import write_text
 from tailproof._util.html import render
+from tailproof._util.interrupts import INTERRUPTED
 from tailproof._util.optional import require
 from tailproof.experiments import reproduce as reproduction
 from tailproof.tune import demo as tuning
@@ -64,7 +65,7 @@ def main(out: Path, sizes: Sizes | None = None, seed: int = 0) -> int:
         return _main(out, Sizes() if sizes is None else sizes, seed)
     except KeyboardInterrupt:
         print("tailproof demo: interrupted.", file=sys.stderr)
-        return reproduction.INTERRUPTED
+        return INTERRUPTED
 
 
 def _main(out: Path, sizes: Sizes, seed: int) -> int:

@@ -1,4 +1,6 @@
+import contextlib
 import multiprocessing
+import sqlite3
 
 from tailproof.search.space.parameters import Int
 from tailproof.search.space.space import Space
@@ -21,3 +23,41 @@ def test_workers_that_died_after_an_interrupt_were_interrupted(program, tmp_path
     for worker in multiprocessing.active_children():
         worker.kill()
     assert pool.run(lambda: Stop.YES) is End.INTERRUPTED
+
+
+def test_workers_that_still_start_are_not_waited_for(program, tmp_path):
+    request = Request(
+        command=(*program("print(1)"), "{n}"),
+        space=Space(n=Int(1, 9)),
+        minimize=True,
+        evaluations=40,
+        workers=2,
+        out=tmp_path / "o",
+    )
+    job = prepare(request)
+    # While the file is locked, no worker gets beyond opening its study.
+    with contextlib.closing(sqlite3.connect(request.out / "study.db", timeout=300.0)) as file:
+        file.execute("BEGIN IMMEDIATE")
+        pool = WorkerPool(job, 2, lambda event: None)
+        assert pool.run(lambda: Stop.YES) is End.INTERRUPTED  # though it is locked
+    assert not multiprocessing.active_children()
+
+
+def test_programs_get_the_environment_of_the_command_not_of_the_first_pool(
+    program, tmp_path, monkeypatch
+):
+    seen = []
+    for value in ("1", "2"):
+        monkeypatch.setenv("WHICH", value)
+        request = Request(
+            command=(*program("import os; print(os.environ['WHICH'])"), "{n}"),
+            space=Space(n=Int(1, 9)),
+            minimize=True,
+            evaluations=3,
+            workers=2,
+            out=tmp_path / value,
+        )
+        pool = WorkerPool(prepare(request), 2, seen.append)
+        assert pool.run(lambda: Stop.NO) is End.COMPLETE
+    values = [event.value for event in seen if event.kind == "end"]
+    assert values == [1.0] * 3 + [2.0] * 3

@@ -49,7 +49,10 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from tailproof.experiments.reproduce import INTERRUPTED, Request, reproduce
+    from tailproof._util.interrupts import INTERRUPTED, exit_on_interrupt
+
+    with exit_on_interrupt("tailproof reproduce"):
+        from tailproof.experiments.reproduce import Request, reproduce
 
     names = [field.name for field in dataclasses.fields(Request)]
     try:

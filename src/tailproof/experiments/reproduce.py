@@ -13,6 +13,7 @@ from tailproof._util import checks
 from tailproof._util.console import duration, text_table
 from tailproof._util.files import write_bytes, write_json, write_text
 from tailproof._util.html import render
+from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.optional import require
 from tailproof._util.plotting import image
 from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
@@ -24,7 +25,6 @@ from tailproof.experiments.report import report_values
 
 QUICK = Size(rounds=1_000, repetitions=4, variant_repetitions=2)
 QUICK_TRUNCATION = Size(repetitions=8, variant_repetitions=4)  # panel f
-INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
 REPORT = "report.html"
 
 
@@ -58,13 +58,14 @@ def reproduce(request: Request) -> dict[str, Any]:
     """
     started = time.perf_counter()
     out = request.out
-    chosen, notices = choose_panels(request.panels, request.data)
-    sizes = {letter: request.size(letter) for letter in chosen}
-    plan = make_plan(chosen, sizes, seed=request.seed, policies=request.policies)
-    notices += _size_notices(plan, chosen)
-    for notice in notices:
-        print(notice)
-    pool, workers, description = _pool(request)
+    with exit_on_interrupt("tailproof reproduce"):  # nothing is written yet
+        chosen, notices = choose_panels(request.panels, request.data)
+        sizes = {letter: request.size(letter) for letter in chosen}
+        plan = make_plan(chosen, sizes, seed=request.seed, policies=request.policies)
+        notices += _size_notices(plan, chosen)
+        for notice in notices:
+            print(notice)
+        pool, workers, description = _pool(request)
     try:
         with runner.interruptible(), run_files.open_folder(out, plan.manifest()):
             records = runner.run_plan(plan, out, pool, workers)

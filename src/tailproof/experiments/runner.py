@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import multiprocessing
 import os
 import signal
@@ -15,9 +16,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
+from tailproof._util.interrupts import blocked
 from tailproof._util.optional import require
 from tailproof.experiments import run_files
 from tailproof.experiments.plan import Plan, Task
@@ -71,6 +74,8 @@ def local_pool(workers: int) -> Pool:
         joblib = require("joblib", "experiments")
         if workers > 1:
             compile_first(tasks)
+            if os.name == "posix":
+                _start_resource_trackers()
         parallel = joblib.Parallel(
             n_jobs=workers,
             backend="loky",
@@ -79,13 +84,35 @@ def local_pool(workers: int) -> Pool:
             pre_dispatch=2 * workers,
             max_nbytes=None,  # tasks are small: nothing is worth a shared file
         )
-        finished = parallel(joblib.delayed(_work)(task) for task in tasks)
+        # Workers leave Ctrl-C to this process, from their first moment: see `_follow`.
+        with blocked((signal.SIGINT,)):
+            finished = parallel(joblib.delayed(_work)(task) for task in tasks)
         try:
             yield from finished
         finally:
             finished.close()
 
     return pool
+
+
+def _start_resource_trackers() -> None:
+    """Start the processes that remove what workers leave behind, without their warnings.
+
+    After Ctrl-C the workers are killed, so there may be something to remove; the trackers would say
+    so after the last message of the command. Started later, amid the workers, they would unblock
+    the signals.
+    """
+    loky = importlib.import_module("joblib.externals.loky.backend.resource_tracker")
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        loky.ensure_running()
+        resource_tracker.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def compile_first(tasks: Sequence[Task]) -> None:

@@ -121,8 +121,15 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
+    from tailproof._util.interrupts import exit_on_interrupt
+
     try:
-        from tailproof.tune import session
+        with exit_on_interrupt("tailproof tune"):
+            if arguments.workers > 1 and not arguments.dashboard:
+                from tailproof.tune import forkserver
+
+                forkserver.ensure_running()  # its imports take as long as those that follow
+            from tailproof.tune import session
 
         try:
             return _run(arguments)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tailproof._util.console import printable
 from tailproof._util.files import write_json, write_text
+from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.threads import single_thread
 from tailproof.tune.analysis import Analysis, TrueMean, analyze
 from tailproof.tune.display import ProgressDisplay
@@ -63,7 +64,8 @@ def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
         If something is wrong with the request: before anything runs.
     """
     with single_thread():
-        job = prepare(request)
+        with exit_on_interrupt("tailproof tune"):  # no program runs yet
+            job = prepare(request)
         try:
             with stop_requests() as stop:
                 try:

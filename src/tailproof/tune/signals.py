@@ -1,4 +1,4 @@
-"""Stop requests by SIGINT, SIGTERM and SIGHUP, and signals held back while a process starts."""
+"""Stop requests by SIGINT, SIGTERM and SIGHUP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import signal
 from collections.abc import Iterator
 from enum import IntEnum
-from multiprocessing import resource_tracker
 
 HANDLED = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -64,18 +63,3 @@ def stop_requests() -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def blocked() -> Iterator[None]:
-    """Block signals; a process started meanwhile inherits the mask and unblocks them itself.
-
-    A terminal sends Ctrl-C to all processes. A worker that has not installed its own handlers yet
-    would die of it with a traceback.
-    """
-    resource_tracker.ensure_running()  # it would start with the first worker, and unblock them
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
+import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from tailproof._util.interrupts import blocked
 from tailproof._util.threads import single_thread
+from tailproof.tune import forkserver
 from tailproof.tune.process import kill_group
 from tailproof.tune.request import Job
-from tailproof.tune.signals import HANDLED, Stop, blocked, never
+from tailproof.tune.signals import HANDLED, Stop, never
 from tailproof.tune.study import first_line
 from tailproof.tune.urls import without_secrets
 from tailproof.tune.worker import End, Event, Worker
@@ -40,12 +43,19 @@ def run_workers(
     return WorkerPool(job, workers, show).run(stop)
 
 
+class _Progress(Enum):
+    """What a worker says besides events: that it is about to take its first trial."""
+
+    READY = "ready"
+
+
 @dataclass
 class _Member:
     """A worker process, the process group of the program it runs, and why it ended."""
 
     process: Any
     connection: Connection
+    ready: bool = False
     group: int = 0
     end: End | None = None
 
@@ -55,7 +65,7 @@ class WorkerPool:
 
     def __init__(self, job: Job, workers: int, show: Callable[[Event], None]) -> None:
         self._job, self._show = job, show
-        self._context = multiprocessing.get_context("spawn")
+        self._context = forkserver.context()
         self._deaths = 0
         self._max_deaths = _MAX_DEATHS * workers
         self._members = [self._start() for _ in range(workers)]
@@ -63,8 +73,10 @@ class WorkerPool:
 
     def _start(self) -> _Member:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(self._job, theirs), daemon=False)
-        with blocked():
+        arguments = (self._job, theirs, dict(os.environ))
+        process = self._context.Process(target=_work, args=arguments, daemon=False)
+        forkserver.ensure_running()
+        with blocked(HANDLED):  # the worker unblocks them when it can handle them
             process.start()
         theirs.close()
         return _Member(process, ours)
@@ -78,8 +90,7 @@ class WorkerPool:
             if level is not sent:
                 sent = level
                 for member in self._members:
-                    with contextlib.suppress(OSError):
-                        member.connection.send(level)
+                    self._request_stop(member, level)
             for ready in wait([member.connection for member in self._members], timeout=0.2):
                 member = next(m for m in self._members if m.connection is ready)
                 if not self._receive(member):
@@ -89,13 +100,30 @@ class WorkerPool:
             raise RuntimeError(self._error)
         return next((end for end in (End.BROKEN, End.INTERRUPTED) if end in ends), End.COMPLETE)
 
+    def _request_stop(self, member: _Member, level: Stop) -> None:
+        """Tell a worker to stop; one that is still starting is killed, to save the wait for it.
+
+        A worker says that it is ready, and then asks whether to stop before it takes a trial. So
+        one that has not said it by now would find the request, and has not taken a trial.
+        """
+        with contextlib.suppress(OSError):
+            member.connection.send(level)
+        while not member.ready:
+            if not member.connection.poll():
+                member.process.kill()
+                return
+            if not self._receive(member):
+                return
+
     def _receive(self, member: _Member) -> bool:
         """Receive one message; return False if the worker is gone."""
         try:
             message = member.connection.recv()
         except (EOFError, OSError):
             return False
-        if isinstance(message, End):
+        if message is _Progress.READY:
+            member.ready = True
+        elif isinstance(message, End):
             member.end = message
         elif isinstance(message, Event):
             if message.kind != "read":
@@ -126,8 +154,13 @@ class WorkerPool:
             self._members.append(self._start())
 
 
-def _work(job: Job, connection: Connection) -> None:
-    """Work in a process of its own; a closed connection is a request to stop."""
+def _work(job: Job, connection: Connection, environment: dict[str, str]) -> None:
+    """Work in a process of its own; a closed connection is a request to stop.
+
+    The environment is the pool's: that of the process it is forked from may be older.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
     levels = [Stop.NO]
 
     def request_stop(*_: object) -> None:
@@ -155,6 +188,8 @@ def _work(job: Job, connection: Connection) -> None:
 
     try:
         with single_thread():
-            send(Worker(job, send, stop).run())
+            worker = Worker(job, send, stop)
+            send(_Progress.READY)
+            send(worker.run())
     except Exception as error:  # shown once, by the pool
         send(f"{type(error).__name__}: {without_secrets(first_line(error), job.url)}")
