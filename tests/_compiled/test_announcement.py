@@ -41,7 +41,7 @@ def announced(capsys):
     """Tell whether loops are announced, in a process that has announced nothing yet."""
 
     def announced(*loops):
-        _compiled._announce.cache_clear()
+        _compiled._announce_loop_compilation.cache_clear()
         announce_compilation(*loops)
         return "compiling" in capsys.readouterr().err
 

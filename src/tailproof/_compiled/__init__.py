@@ -16,11 +16,11 @@ from typing import Any
 def announce_compilation(*loops: Any) -> None:
     """Write one line to stderr if one of the loops must be compiled first, which takes seconds."""
     if not all(_is_cached(loop) for loop in loops):
-        _announce()
+        _announce_loop_compilation()
 
 
 @functools.cache  # once for each process
-def _announce() -> None:
+def _announce_loop_compilation() -> None:
     if sys.stderr is not None:  # it is None in a process without a console
         text = "tailproof: compiling the inner loops, once for this installation (some seconds) ..."
         print(text, file=sys.stderr, flush=True)

@@ -50,10 +50,10 @@ class PayoffStore(NamedTuple):
     def enlarged(self) -> PayoffStore:
         """Return the store with twice the memory; doubling both is simple, and buffers are few."""
 
-        def doubled(memory: NDArray[Any]) -> NDArray[Any]:
+        def doubled_memory(memory: NDArray[Any]) -> NDArray[Any]:
             return np.concatenate([memory, np.empty_like(memory)], axis=1)
 
-        return self._replace(pool=doubled(self.pool), buffers=doubled(self.buffers))
+        return self._replace(pool=doubled_memory(self.pool), buffers=doubled_memory(self.buffers))
 
 
 @njit(cache=True)
@@ -69,7 +69,7 @@ def _insert_sorted(payoffs, sums, size, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _merge(payoffs, sums, size, buffered, fill):  # type: ignore[no-untyped-def]
+def _merge_buffer(payoffs, sums, size, buffered, fill):  # type: ignore[no-untyped-def]
     """Merge the sorted buffer into the sorted block (from the top down), then redo its sums."""
     i = size - 1
     j = fill - 1
@@ -88,7 +88,7 @@ def _merge(payoffs, sums, size, buffered, fill):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _place(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
+def _place_payoff(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
     site = sites[j]
     if site[SLOT] < 0 and site[SIZE] >= LARGE:
         if used[1] == buffers.shape[1]:
@@ -117,7 +117,7 @@ def _place(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
         _insert_sorted(payoffs, sums, site[SIZE], y)
         site[SIZE] += 1
         return True
-    _merge(payoffs, sums, site[SIZE], buffers[0, site[SLOT]], site[FILL])
+    _merge_buffer(payoffs, sums, site[SIZE], buffers[0, site[SLOT]], site[FILL])
     site[SIZE] += site[FILL]
     _insert_sorted(buffers[0, site[SLOT]], buffers[1, site[SLOT]], 0, y)
     site[FILL] = 1
@@ -127,7 +127,7 @@ def _place(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def insert(sites, pool, buffers, used, totals, largest, j, y):  # type: ignore[no-untyped-def]
     """Insert payoff y at site j; return False, with nothing lost, where memory is short."""
-    if not _place(sites, pool, buffers, used, j, y):
+    if not _place_payoff(sites, pool, buffers, used, j, y):
         return False
     site = sites[j]
     total = pool[1, site[START] + site[SIZE] - 1]

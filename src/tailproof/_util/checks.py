@@ -33,11 +33,11 @@ def number(name: str, value: Any) -> float:
     """Return `value` as a finite float; text, booleans and complex numbers are none."""
     plain = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if isinstance(plain, _NO_NUMBERS) or np.iscomplexobj(plain):
-        raise ValueError(_no_number(name, value))
+        raise ValueError(_no_number_message(name, value))
     try:
         result = float(plain)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(_no_number(name, value)) from error
+        raise ValueError(_no_number_message(name, value)) from error
     if not math.isfinite(result):
         raise ValueError(f"`{name}` must be finite, but got {name}={value!r}.")
     return result
@@ -47,11 +47,11 @@ def number(name: str, value: Any) -> float:
 _NO_NUMBERS = (str, bytes, bytearray, memoryview, bool, np.bool_)
 
 
-def _no_number(name: str, value: Any) -> str:
-    return f"`{name}` must be a finite number, but got {name}={_shown(value)}."
+def _no_number_message(name: str, value: Any) -> str:
+    return f"`{name}` must be a finite number, but got {name}={_shown_argument(value)}."
 
 
-def _shown(value: Any) -> str:
+def _shown_argument(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:  # an integer of thousands of digits
@@ -67,6 +67,14 @@ def positive(name: str, value: Any) -> float:
     return result
 
 
+def non_negative(name: str, value: Any) -> float:
+    """Return `value` as a finite float of at least zero."""
+    result = number(name, value)
+    if result < 0.0:
+        raise ValueError(f"`{name} >= 0` must hold, but got {name}={value!r}.")
+    return result
+
+
 def in_unit_interval(name: str, value: Any, *, closed_above: bool) -> float:
     """Return `value` as a float in (0, 1] or, if not `closed_above`, in (0, 1)."""
     result = number(name, value)
@@ -78,7 +86,7 @@ def in_unit_interval(name: str, value: Any, *, closed_above: bool) -> float:
 
 def integer(name: str, value: Any, *, low: int) -> int:
     """Return `value` as an int of at least `low`."""
-    wrong = f"`{name}` must be an integer, but got {name}={_shown(value)}."
+    wrong = f"`{name}` must be an integer, but got {name}={_shown_argument(value)}."
     if isinstance(value, (bool, np.bool_)):
         raise ValueError(wrong)
     try:
@@ -91,7 +99,7 @@ def integer(name: str, value: Any, *, low: int) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return `value` as a bool."""
+    """Return `value` as a bool; nothing but True and False is one."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"`{name}` must be True or False, but got {name}={value!r}.")
     return bool(value)
@@ -107,7 +115,7 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
 def instance(name: str, value: Any, kind: type, example: str) -> None:
     """Raise unless `value` has what the protocol `kind` asks for, and is an object, not a class."""
     if isinstance(value, type) or not isinstance(value, kind):
-        raise ValueError(f"`{name}` must be {example}, but got {name}={_shown(value)}.")
+        raise ValueError(f"`{name}` must be {example}, but got {name}={_shown_argument(value)}.")
 
 
 def index(name: str, value: Any, count: int) -> int:
@@ -120,7 +128,7 @@ def index(name: str, value: Any, count: int) -> int:
 
 def finite_array(name: str, value: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
     """Return `value` as a new C-contiguous float64 array of `ndim` axes, every entry finite."""
-    array = _numbers(name, value)
+    array = _float_array(name, value)
     if array.ndim != ndim:
         raise ValueError(
             f"`{name}` must have {ndim} dimension(s), but got an array of shape {array.shape}."
@@ -135,30 +143,30 @@ def finite_array(name: str, value: ArrayLike, *, ndim: int) -> NDArray[np.float6
     return array
 
 
-def _numbers(name: str, value: Any) -> NDArray[np.float64]:
+def _float_array(name: str, value: Any) -> NDArray[np.float64]:
     """Return `value` as a new float64 array; entries that are no numbers are refused."""
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
-        raise ValueError(f"`{name}` must have no masked entries, but got {_shown(value)}.")
+        raise ValueError(f"`{name}` must have no masked entries, but got {_shown_argument(value)}.")
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError, OverflowError) as error:  # ragged, mostly
-        raise ValueError(_no_numbers(name, value)) from error
+        raise ValueError(_no_numbers_message(name, value)) from error
     if raw.dtype.kind == "O":  # integers beyond 64 bits, None, dates, text among numbers
         entries = [number(name, one) for one in raw.ravel()]
         return np.array(entries, dtype=np.float64).reshape(raw.shape)
     if raw.dtype.kind not in "iuf":
-        raise ValueError(_no_numbers(name, value))
+        raise ValueError(_no_numbers_message(name, value))
     return np.array(raw, dtype=np.float64, order="C")
 
 
-def _no_numbers(name: str, value: Any) -> str:
+def _no_numbers_message(name: str, value: Any) -> str:
     """Return the message, made only when it is needed: showing an array takes a millisecond."""
-    return f"`{name}` must be an array of numbers, but got {_shown(value)}."
+    return f"`{name}` must be an array of numbers, but got {_shown_argument(value)}."
 
 
 def payoffs(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return payoffs as a 1-D float64 array, each finite and of at most 1e280."""
-    array = _numbers(name, value)
+    array = _float_array(name, value)
     array = finite_array(name, array.reshape(1) if array.ndim == 0 else array, ndim=1)
     if array.size and float(np.abs(array).max()) > LARGEST_PAYOFF:
         raise ValueError(

@@ -161,7 +161,7 @@ class LiveDisplay:
     def __exit__(self, *raised: object) -> None:
         self.update(force=True)
         if self._live is not None:
-            self._safely(self._live.stop)
+            self._write_safely(self._live.stop)
 
     def update(self, *, force: bool = False) -> None:
         """Show the present state, unless it was shown a moment ago and `force` is False."""
@@ -172,7 +172,7 @@ class LiveDisplay:
         self._shown_at = now
         if self._live is not None:
             live = self._live
-            self._safely(lambda: live.update(self._render(), refresh=True))
+            self._write_safely(lambda: live.update(self._render(), refresh=True))
         elif self._line is not None:
             self.write(self._line())
 
@@ -184,11 +184,11 @@ class LiveDisplay:
             from rich.text import Text
 
             console = self._live.console
-            self._safely(lambda: console.print(Text(line)))
+            self._write_safely(lambda: console.print(Text(line)))
         else:
-            self._safely(lambda: print(line, file=self._stream, flush=True))
+            self._write_safely(lambda: print(line, file=self._stream, flush=True))
 
-    def _safely(self, action: Callable[[], Any]) -> None:
+    def _write_safely(self, action: Callable[[], Any]) -> None:
         """Write; if the stream has gone away, stay quiet from now on and let the work go on."""
         try:
             action()

@@ -16,7 +16,7 @@ PACKAGES = ("_util", "tune", "experiments")
 
 
 @functools.cache
-def _environment() -> Any:
+def _jinja_environment() -> Any:
     jinja2 = require("jinja2", "report")
     loaders = {name: jinja2.PackageLoader(f"tailproof.{name}") for name in PACKAGES}
     return jinja2.Environment(
@@ -29,8 +29,8 @@ def _environment() -> Any:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a page: `template` is named by subpackage and file, such as "tune/report.html"."""
-    text: str = _environment().get_template(template).render(**values)
+    """Return an HTML page; `template` names subpackage and file, such as "tune/report.html"."""
+    text: str = _jinja_environment().get_template(template).render(**values)
     return text
 
 

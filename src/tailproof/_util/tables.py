@@ -34,11 +34,11 @@ class Columns:
     def __init__(self) -> None:
         self.rows = 0
         self.labels: dict[str, dict[str, int]] = {}
-        self._chunks: dict[str, list[NDArray[Any]]] = {}
+        self._row_chunks: dict[str, list[NDArray[Any]]] = {}
 
     def add(self, name: str, chunk: NDArray[Any]) -> None:
-        """Append a chunk (n,) to a column."""
-        self._chunks.setdefault(name, []).append(chunk)
+        """Append a chunk (n,) to a column of numbers."""
+        self._row_chunks.setdefault(name, []).append(chunk)
 
     def add_text(self, name: str, cells: Sequence[str]) -> None:
         """Append a chunk of n cells to a text column."""
@@ -47,8 +47,8 @@ class Columns:
         self.add(name, np.fromiter(codes, np.int64, len(cells)))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        self._chunks[name] = [np.concatenate(self._chunks[name])]  # frees the chunks
-        return self._chunks[name][0]
+        self._row_chunks[name] = [np.concatenate(self._row_chunks[name])]  # frees the chunks
+        return self._row_chunks[name][0]
 
     def text(self, name: str) -> list[str]:
         """Return the cells of a text column, without the spaces around them."""
@@ -86,10 +86,10 @@ class CsvTable:
 
     def fail_at(self, row: int, finding: str, column: str | None = None) -> NoReturn:
         """Raise a DataFileError about row number `row`, counted from 0."""
-        where = f"in line {self._line(row)}" + (f", column {column!r}" if column else "")
+        where = f"in line {self._line_of_row(row)}" + (f", column {column!r}" if column else "")
         self.fail(f"{finding} {where}")
 
-    def _line(self, row: int) -> int:
+    def _line_of_row(self, row: int) -> int:
         """Return the line on which a row ends, counted from 1, by reading the file once more."""
         self._stream.seek(0)
         reader = csv.reader(self._stream)
@@ -110,13 +110,13 @@ class CsvTable:
         With `allow_missing`, empty cells, NA and NaN are read as NaN instead of being refused.
         `progress` is called with the number of rows read so far after every 100,000 rows.
         """
-        places = {name: self._place(name) for name in (*numbers, *text)}
+        places = {name: self._column_place(name) for name in (*numbers, *text)}
         if not numbers:
             self.fail("no column of numbers")
         columns = Columns()
-        for rows in self._chunks(columns):
+        for rows in self._row_chunks(columns):
             for name in numbers:
-                values = self._numbers(rows, places[name], columns.rows, allow_missing)
+                values = self._column_numbers(rows, places[name], columns.rows, allow_missing)
                 columns.add(name, values)
             for name in text:
                 columns.add_text(name, [row[places[name]] for row in rows])
@@ -127,12 +127,12 @@ class CsvTable:
             self.fail("a header and no rows")
         return columns
 
-    def _place(self, name: str) -> int:
+    def _column_place(self, name: str) -> int:
         if name not in self.header:
             self.fail(f"no column {name!r} among {', '.join(map(repr, self.header))}")
         return self.header.index(name)
 
-    def _chunks(self, columns: Columns) -> Iterator[Rows]:
+    def _row_chunks(self, columns: Columns) -> Iterator[Rows]:
         width = len(self.header)
         blank: Rows = []  # at the end of a chunk of one column: dropped unless a row follows
         while rows := list(islice(self._rows, CHUNK_ROWS)):
@@ -147,7 +147,7 @@ class CsvTable:
                     self.fail_at(columns.rows + i, finding)
             yield rows
 
-    def _numbers(self, rows: Rows, place: int, before: int, allow_missing: bool) -> Array:
+    def _column_numbers(self, rows: Rows, place: int, before: int, allow_missing: bool) -> Array:
         try:
             values = np.fromiter((float(row[place]) for row in rows), np.float64, len(rows))
         except ValueError:  # a cell that is missing or not a number

@@ -91,14 +91,14 @@ class Finite:
         """Return the number of one arm given by its coordinates or label."""
         if not self.is_single(arm):
             raise ValueError(f"`x` must be one arm, but got {len(arm)}.")
-        return int(self.indices(self._row(arm))[0])
+        return int(self.indices(self._arm_row(arm))[0])
 
     def indices(self, arms: Any, name: str = "x") -> NDArray[np.int64]:
         """Return the numbers of several arms: labels, or coordinates of shape (k, d)."""
         if self.labels is not None:
-            return np.array([self._label_index(label, name) for label in arms], dtype=np.int64)
-        points = self._points(name, arms) + 0.0
-        return np.array([self._point_index(point) for point in points], dtype=np.int64)
+            return np.array([self._arm_of_label(label, name) for label in arms], dtype=np.int64)
+        points = self._arm_points(name, arms) + 0.0
+        return np.array([self._arm_of_point(point) for point in points], dtype=np.int64)
 
     def is_single(self, arm: Any) -> bool:
         """Tell whether `arm` names one arm (a label, or coordinates of shape (d,)) or several."""
@@ -111,12 +111,12 @@ class Finite:
 
     def query_inputs(self, points: Any) -> Array:
         """Return points to predict at as kernel inputs, shape (k, d); they need not be arms."""
-        rows = self._row(points) if self.is_single(points) else points
+        rows = self._arm_row(points) if self.is_single(points) else points
         if self.labels is not None:
             return self.inputs[self.indices(rows, "points")]
-        return self._points("points", rows)
+        return self._arm_points("points", rows)
 
-    def _points(self, name: str, rows: Any) -> Array:
+    def _arm_points(self, name: str, rows: Any) -> Array:
         points = checks.finite_array(name, rows, ndim=2)
         if points.shape[1] != self.dimension:
             raise ValueError(
@@ -124,11 +124,11 @@ class Finite:
             )
         return points
 
-    def _row(self, arm: Any) -> list[Any]:
+    def _arm_row(self, arm: Any) -> list[Any]:
         """Return one arm as a list of one row; in one dimension it may be a plain number."""
         return [[arm]] if self.labels is None and np.ndim(arm) == 0 else [arm]
 
-    def _label_index(self, label: Any, name: str) -> int:
+    def _arm_of_label(self, label: Any, name: str) -> int:
         try:
             return self._index[label.item() if isinstance(label, np.generic) else label]
         except (KeyError, TypeError):
@@ -136,7 +136,7 @@ class Finite:
             message = f"`{name}` must be one of the labels {shown}, but got {label!r}."
             raise ValueError(message) from None
 
-    def _point_index(self, point: Array) -> int:
+    def _arm_of_point(self, point: Array) -> int:
         index = self._index.get(point.tobytes())
         if index is None:
             nearest = int(np.linalg.norm(self.inputs - point, axis=1).argmin())

@@ -65,7 +65,7 @@ def theory_options(
     }
 
 
-def _setting(options: dict[str, Any]) -> Setting:
+def _schedule_setting(options: dict[str, Any]) -> Setting:
     for name in ("moment", "norm_bound"):
         if options[name] is None:
             raise ValueError(
@@ -80,7 +80,7 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
     if isinstance(schedule, str):
-        setting, theory = _setting(options), schedule == "theory"
+        setting, theory = _schedule_setting(options), schedule == "theory"
         chosen = schedules.Theorem1(setting) if theory else schedules.AuthorsTGP(setting)
     rng = checks.generator(seed)
     announce_compilation(ucb_argmax)
@@ -98,7 +98,7 @@ def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
     elif isinstance(schedule, schedules.SubGaussian):
         theorem, given, more = "the self-normalized inequality of appendix B", schedule, []
     else:
-        return _unproven(config.options["schedule"])
+        return _unproven_schedule(config.options["schedule"])
     if given.ridge != config.options["ridge"]:
         more.append(f"the schedule was made for ridge={given.ridge:g}.")
     missing = _kernel_hypotheses(config) + more
@@ -112,19 +112,19 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     features, schedule = options["features"], options["schedule"]
     rng = checks.generator(seed)
     start = rng.bit_generator.state
-    setting = _setting(options) if isinstance(schedule, str) else None
+    setting = _schedule_setting(options) if isinstance(schedule, str) else None
     chosen = schedule if setting is None else _feature_schedule(schedule, features, setting)
     announce_compilation(ucb_argmax, add_payoff)
-    with_residual = _with_residual(options["variance"], features)
+    with_residual = _uses_residual_variance(options["variance"], features)
     inputs = PosteriorInputs(kernel, X, options["ridge"], chosen.truncation, with_residual)
     estimator: DirectionEstimator
     if config.policy == "ata_gp_ucb":
         estimator = TruncateDirections(len(X))
     else:
-        estimator = MedianOfMeans(len(X), _max_blocks(options, len(X)))
+        estimator = MedianOfMeans(len(X), _max_store_blocks(options, len(X)))
     posterior: FeaturePosterior
     if isinstance(features, Nystrom):
-        sampling = _sampling(features, schedule, setting)
+        sampling = _arm_sampling(features, schedule, setting)
         posterior = NystromPosterior(inputs, features, sampling, estimator, rng)
     else:
         posterior = FeaturePosterior(inputs, features.embed(kernel, X, rng), estimator)
@@ -142,7 +142,7 @@ def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Settin
     return schedules.Theorem3(setting)
 
 
-def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
+def _arm_sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
     """Return how the dictionary is drawn: the theorem's way, unless the authors' is asked for."""
     authors = schedule == "authors"
     q = features.oversampling
@@ -157,14 +157,14 @@ def _sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | No
     return Sampling(q, each_round=draws == "rounds", by_leverage=authors)
 
 
-def _with_residual(variance: str | None, features: FeatureMap | Nystrom) -> bool:
+def _uses_residual_variance(variance: str | None, features: FeatureMap | Nystrom) -> bool:
     """Whether to use choice (ii) of Algorithm 2; by default the paper's for these features."""
     if variance is None:
         return isinstance(features, Nystrom | Exact)
     return checks.choice("variance", variance, ("i", "ii")) == "ii"
 
 
-def _max_blocks(options: dict[str, Any], arms: int) -> int:
+def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
     blocks = options["blocks"]
     if blocks is None:
         blocks = 8.0 * math.log(options["horizon"] / options["failure_probability"])
@@ -184,7 +184,7 @@ def _feature_guarantee(
     if config.policy == "moma_gp_ucb":
         return g.guarantee("", ["medians of means in feature directions have no theorem."])
     if options["schedule"] != "theory" or setting is None:
-        return _unproven(options["schedule"])
+        return _unproven_schedule(options["schedule"])
     features = options["features"]
     missing = _kernel_hypotheses(config)
     theorem, more = g.feature_hypotheses(features, residual, config.kernel, X, setting)
@@ -195,7 +195,7 @@ def _feature_guarantee(
     return g.guarantee(statement, missing, setting.horizon)
 
 
-def _unproven(schedule: str | Schedule) -> g.Guarantee:
+def _unproven_schedule(schedule: str | Schedule) -> g.Guarantee:
     authors = "the authors' constants are only order-wise the theorems'."
     return g.guarantee("", [authors if schedule == "authors" else "the schedule is custom."])
 

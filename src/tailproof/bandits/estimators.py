@@ -37,7 +37,7 @@ class DirectionEstimator(Protocol):
     """
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff."""
+        """Add one payoff to the estimator."""
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
         """Add payoffs in order: the same as `add` one by one."""
@@ -66,12 +66,12 @@ class TruncateDirections(DirectionEstimator):
         self._scratch = np.empty(arms, dtype=np.int64)
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff."""
+        """Add one payoff to the estimator."""
         while not payoff_store.insert(*self.store, arm, payoff):
             self.store = self.store.enlarged()
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Add payoffs in order."""
+        """Add payoffs to the estimator in order."""
         done = 0
         while done < len(arms):
             done = payoff_store.insert_many(*self.store, arms, payoffs, done)
@@ -79,7 +79,7 @@ class TruncateDirections(DirectionEstimator):
                 self.store = self.store.enlarged()
 
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
-        """Return the truncated sums, shape (u,)."""
+        """Return the truncated sums of every direction, shape (u,)."""
         leverages = (spectrum.leverage, spectrum.slack)
         basis = (embedding.coordinates, spectrum.roots, spectrum.vectors, embedding.directions)
         result: Array = payoff_store.truncated_direction_sums(
@@ -113,7 +113,7 @@ class MedianOfMeans(DirectionEstimator):
         return block_count(self._count / max(spectrum.effective_dimension, 1.0), self.max_blocks)
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff."""
+        """Add one payoff to the estimator."""
         block = self._next[arm]
         self._next[arm] = (block + 1) % self.max_blocks
         self._by_arm[arm, block] += payoff
@@ -122,7 +122,7 @@ class MedianOfMeans(DirectionEstimator):
         self._count += 1
 
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
-        """Add payoffs in order."""
+        """Add payoffs to the estimator in order."""
         for arm, payoff in zip(arms.tolist(), payoffs.tolist(), strict=True):
             self.add(arm, payoff)
 
@@ -148,7 +148,7 @@ class MedianOfMeans(DirectionEstimator):
         self._by_coordinate = None
 
     def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
-        """Return the medians, shape (u,); the threshold is not used."""
+        """Return the medians over the blocks, shape (u,); the threshold is not used."""
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
             self._summed = self._count

@@ -59,7 +59,7 @@ class FeatureMap(Protocol):
     """A map that is fixed before the first payoff."""
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
-        """Apply the map to the arms `X` (n, d)."""
+        """Apply the feature map to the arms `X` (n, d)."""
 
 
 def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> Embedding:
@@ -114,7 +114,7 @@ class QuadratureFourier:
 
     def features(self, kernel: Kernel, X: Array) -> Array:
         """Return phi(X), shape (n, m), every feature written out."""
-        phi, copies = self._explicit(kernel, X)
+        phi, copies = self._feature_map(kernel, X)
         return np.repeat(phi(X), copies.astype(int), axis=1)
 
     def error_bound(self, kernel: Kernel, X: Array) -> float:
@@ -136,8 +136,8 @@ class QuadratureFourier:
         return math.ceil(2.0 * 3.0 * math.log(horizon) / math.log(4.0 / math.e))
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
-        """Apply the map to the arms `X` (n, d)."""
-        phi, copies = self._explicit(kernel, X)
+        """Apply the feature map to the arms `X` (n, d)."""
+        phi, copies = self._feature_map(kernel, X)
         return _embed_explicit(phi, copies, X)
 
     def _longest_side(self, kernel: Kernel, X: Array) -> float:
@@ -147,7 +147,7 @@ class QuadratureFourier:
             raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
-    def _explicit(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
+    def _feature_map(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
         """Return the distinct features as a function, and how often each occurs."""
         longest = self._longest_side(kernel, X)
         assert isinstance(kernel, SquaredExponential)
@@ -250,7 +250,7 @@ class Exact:
         checks.in_unit_interval("tolerance", self.tolerance, closed_above=False)
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
-        """Apply the map to the arms `X` (n, d)."""
+        """Apply the feature map to the arms `X` (n, d)."""
         psi = kernel_coordinates(kernel, X, self.tolerance)
         lengths = np.einsum("ij,ij->j", psi, psi)
         inverse = psi / np.where(lengths > 0.0, lengths, 1.0)

@@ -166,7 +166,7 @@ class ArmOptimizer:
         arm = self.space.index(x)
         if arm not in self._pending:
             raise ValueError(f"`x` must be an arm that was asked and not told, but got {x!r}.")
-        self._remove_pending(arm)
+        self._remove_pending_arm(arm)
 
     # -- telling
 
@@ -179,7 +179,7 @@ class ArmOptimizer:
         single = self.space.is_single(x)
         arms = np.array([self.space.index(x)]) if single else self.space.indices(x)
         payoffs = checks.payoffs("y", y)
-        self._tell(np.repeat(arms, len(payoffs)) if single else arms, payoffs)
+        self._add_payoffs(np.repeat(arms, len(payoffs)) if single else arms, payoffs)
 
     def tell_index(self, index: int | ArrayLike, y: float | ArrayLike) -> None:
         """Tell payoffs by arm number: one number and one payoff, or k and k."""
@@ -191,7 +191,7 @@ class ArmOptimizer:
                 checks.payoffs("y", y)
             self._check_schedule(1)
             self.posterior.add(index, y)
-            self._record(index, y)
+            self._record_payoff(index, y)
             return
         message = f"`index` must be one or a row of integers, but got {index!r}."
         try:
@@ -206,9 +206,9 @@ class ArmOptimizer:
         payoffs = checks.payoffs("y", y)
         if arms.size == 1 and np.ndim(index) == 0:
             arms = np.repeat(arms, len(payoffs))
-        self._tell(arms.astype(np.int64), payoffs)
+        self._add_payoffs(arms.astype(np.int64), payoffs)
 
-    def _tell(self, arms: NDArray[np.int64], payoffs: Array) -> None:
+    def _add_payoffs(self, arms: NDArray[np.int64], payoffs: Array) -> None:
         if len(arms) != len(payoffs):
             raise ValueError(
                 f"`y` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
@@ -223,7 +223,7 @@ class ArmOptimizer:
         finally:
             # If it was interrupted, exactly the payoffs that were added count as told.
             for arm, payoff in told[: self.posterior.count - before]:
-                self._record(arm, payoff)
+                self._record_payoff(arm, payoff)
 
     def _check_schedule(self, payoffs: int) -> None:
         """Evaluate a custom schedule for the next payoffs: if it fails, nothing has changed yet."""
@@ -231,14 +231,14 @@ class ArmOptimizer:
             for t in range(self.posterior.count + 1, self.posterior.count + 1 + payoffs):
                 self.schedule.truncation(t, self.posterior.directions)
 
-    def _record(self, arm: int, payoff: float) -> None:
+    def _record_payoff(self, arm: int, payoff: float) -> None:
         """Write down a payoff that the posterior has added."""
         self._told_arms.append(arm)
         self._told_payoffs.append(payoff)
         self._counts[arm] += 1
-        self._remove_pending(arm)
+        self._remove_pending_arm(arm)
 
-    def _remove_pending(self, arm: int) -> None:
+    def _remove_pending_arm(self, arm: int) -> None:
         if self._pending:
             if arm in self._pending:
                 self._pending.remove(arm)

@@ -32,7 +32,7 @@ class Schedule(Protocol):
         """Return the band factor beta_{t+1}."""
 
 
-def _probability(name: str, value: Any) -> float:
+def _alpha_or_probability(name: str, value: Any) -> float:
     return checks.in_unit_interval(name, value, closed_above=True)
 
 
@@ -50,7 +50,7 @@ class MomentBound:
     v: float  # positive, in units of payoff^(1+alpha)
 
     def __post_init__(self) -> None:
-        checks.fields(self, alpha=_probability, v=checks.positive)
+        checks.fields(self, alpha=_alpha_or_probability, v=checks.positive)
 
     @cached_property
     def scale(self) -> float:
@@ -77,7 +77,7 @@ class Setting:
         checks.instance("moment", self.moment, MomentBound, "a MomentBound(alpha, v)")
         checks.positive("norm_bound", self.norm_bound)
         checks.positive("ridge", self.ridge)
-        _probability("failure_probability", self.failure_probability)
+        _alpha_or_probability("failure_probability", self.failure_probability)
         checks.integer("horizon", self.horizon, low=1)
 
 
@@ -131,19 +131,19 @@ class _DirectionSchedule:
 
     setting: Setting
 
-    def _log(self, m: int) -> float:
+    def _log_term(self, m: int) -> float:
         raise NotImplementedError
 
     def truncation(self, t: int, m: int) -> float:
         """Return the truncation threshold b_t."""
-        moment, share = self.setting.moment, self.setting.moment.v / self._log(m)
+        moment, share = self.setting.moment, self.setting.moment.v / self._log_term(m)
         return float(share ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
 
-    def _noise(self, t: int, m: int) -> float:
+    def _band_noise(self, t: int, m: int) -> float:
         if t == 0:
             return 0.0
         moment = self.setting.moment
-        power = self._log(m) ** (moment.alpha / (1.0 + moment.alpha))
+        power = self._log_term(m) ** (moment.alpha / (1.0 + moment.alpha))
         return math.sqrt(m) * moment.scale * power * float(t**moment.growth)
 
 
@@ -157,13 +157,14 @@ class Theorem3(_DirectionSchedule):
     map has 2 nodes^d features; the union bound of appendix D.1 runs over all of them.
     """
 
-    def _log(self, m: int) -> float:
+    def _log_term(self, m: int) -> float:
         s = self.setting
         return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
-        return self.setting.norm_bound + 4.0 / math.sqrt(self.setting.ridge) * self._noise(t, m)
+        noise = self._band_noise(t, m)
+        return self.setting.norm_bound + 4.0 / math.sqrt(self.setting.ridge) * noise
 
 
 @dataclass(frozen=True)
@@ -179,14 +180,14 @@ class Theorem4(_DirectionSchedule):
 
     accuracy: float
 
-    def _log(self, m: int) -> float:
+    def _log_term(self, m: int) -> float:
         s = self.setting
         return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
         bias = self.setting.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
-        return bias + 4.0 / math.sqrt(self.setting.ridge) * self._noise(t, m)
+        return bias + 4.0 / math.sqrt(self.setting.ridge) * self._band_noise(t, m)
 
 
 @dataclass(frozen=True)
@@ -202,13 +203,13 @@ class AuthorsATA(_DirectionSchedule):
 
     dictionary: bool
 
-    def _log(self, m: int) -> float:
+    def _log_term(self, m: int) -> float:
         # It is a divisor, and would be zero for one feature and a horizon of one round.
         return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
-        noise = self._noise(t if self.dictionary else t + 1, m)
+        noise = self._band_noise(t if self.dictionary else t + 1, m)
         return self.setting.norm_bound + noise / math.sqrt(self.setting.ridge)
 
 
@@ -245,7 +246,7 @@ class SubGaussian:
     def __post_init__(self) -> None:
         for name in ("noise_bound", "norm_bound", "ridge"):
             checks.positive(name, getattr(self, name))
-        _probability("failure_probability", self.failure_probability)
+        _alpha_or_probability("failure_probability", self.failure_probability)
 
     def truncation(self, t: int, m: int) -> float:
         """Return infinity: GP-UCB truncates nothing."""
@@ -290,9 +291,9 @@ class CustomSchedule:
         truncation: float | Callable[[int], float] = math.inf,
     ) -> None:
         if not callable(beta):
-            _non_negative("beta", beta)
+            checks.non_negative("beta", beta)
         if not callable(truncation) and truncation != math.inf:
-            _non_negative("truncation", truncation)
+            checks.non_negative("truncation", truncation)
         object.__setattr__(self, "_beta", beta)
         object.__setattr__(self, "_truncation", truncation)
 
@@ -302,19 +303,14 @@ class CustomSchedule:
     def truncation(self, t: int, m: int) -> float:
         """Return the truncation threshold b_t."""
         threshold = self._truncation(t) if callable(self._truncation) else self._truncation
-        return threshold if threshold == math.inf else _non_negative(f"truncation({t})", threshold)
+        if threshold == math.inf:
+            return threshold
+        return checks.non_negative(f"truncation({t})", threshold)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
         beta = self._beta(t + 1) if callable(self._beta) else self._beta
-        return _non_negative(f"beta({t + 1})", beta)
-
-
-def _non_negative(name: str, value: Any) -> float:
-    result = checks.number(name, value)
-    if result < 0.0:
-        raise ValueError(f"`{name} >= 0` must hold, but got {value!r}.")
-    return result
+        return checks.non_negative(f"beta({t + 1})", beta)
 
 
 def check_schedule(value: Any, names: tuple[str, ...]) -> str | Schedule:

@@ -37,7 +37,7 @@ _GENERATORS = {"PCG64": 0, "PCG64DXSM": 0, "MT19937": 624, "Philox": 4, "SFC64":
 
 
 def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays that describe an optimizer."""
+    """Return the header and the arrays that describe a bandit optimizer."""
     config, history, arrays = optimizer.config, optimizer.history, Arrays()
     start, present = optimizer.random_states()
     labels = config.space.labels
@@ -51,8 +51,8 @@ def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
         "labels": None if labels is None else list(labels),
         "payoffs": len(history),
         "posterior": optimizer.posterior.state(),
-        "start": _encode_random(start),
-        "random": _encode_random(present),
+        "start": _encode_bit_generator(start),
+        "random": _encode_bit_generator(present),
         "pending": optimizer.pending.tolist(),
     }
     if labels is None:
@@ -72,32 +72,32 @@ def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
     optimizer = _POLICIES[header["policy"]](
         space=space,
         kernel=decode(header["kernel"], arrays, _TYPES),
-        seed=_generator(header["start"]),
+        seed=_generator_in_state(header["start"]),
         **{name: decode(value, arrays, _TYPES) for name, value in header["options"].items()},
     )
-    random = _generator(header["random"]).bit_generator.state
+    random = _generator_in_state(header["random"]).bit_generator.state
     optimizer.restore(indices, payoffs, header["posterior"], header["pending"], random)
     return optimizer
 
 
-def _encode_random(state: Any) -> Any:
+def _encode_bit_generator(state: Any) -> Any:
     """Turn a bit generator's state into JSON; MT19937 and Philox hold arrays of integers."""
     if isinstance(state, dict):
-        return {key: _encode_random(value) for key, value in state.items()}
+        return {key: _encode_bit_generator(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):
         return {"dtype": str(state.dtype), "values": state.tolist()}
     return state.item() if isinstance(state, np.generic) else state
 
 
-def _decode_random(state: Any) -> Any:
+def _decode_bit_generator(state: Any) -> Any:
     if not isinstance(state, dict):
         return state
     if set(state) == {"dtype", "values"}:
         return np.array(state["values"], dtype={"uint32": np.uint32}.get(state["dtype"], np.uint64))
-    return {key: _decode_random(value) for key, value in state.items()}
+    return {key: _decode_bit_generator(value) for key, value in state.items()}
 
 
-def _generator(state: Any) -> np.random.Generator:
+def _generator_in_state(state: Any) -> np.random.Generator:
     """Return a generator in a state, which must be one that it can have."""
     name = state["bit_generator"]
     if name not in _GENERATORS:
@@ -107,7 +107,7 @@ def _generator(state: Any) -> np.random.Generator:
     if type(position) is not int or not 0 <= position <= _GENERATORS[name]:
         raise ValueError(f"its random generator cannot be at position {position!r}.")
     bits = getattr(np.random, name)()
-    bits.state = _decode_random(state)
-    if _encode_random(bits.state) != state:
+    bits.state = _decode_bit_generator(state)
+    if _encode_bit_generator(bits.state) != state:
         raise ValueError("its random generator has a state that it cannot have.")
     return np.random.Generator(bits)

@@ -37,39 +37,39 @@ class CheckedLaw(ABC):
         checks.fields(self, **known)
 
     @abstractmethod
-    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+    def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
         """Draw payoffs with means `f` (n,)."""
 
     @abstractmethod
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         """Bound E|y|^p, 1 < p <= 2, for means `f` of any shape; raise where it is infinite."""
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        return self._payoffs(mean_values(f_values), generator(rng))
+        return self._draw_payoffs(mean_values(f_values), law_generator(rng))
 
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
         """Bound E|y|^(1+alpha), 0 < alpha <= 1, for payoffs with mean `f`; the shape of `f`."""
-        return np.asarray(self._moments(moment_order(alpha), shifts(f)))
+        return np.asarray(self._payoff_moments(moment_order(alpha), shifts(f)))
 
 
 def mean_values(f_values: ArrayLike) -> Array:
-    """Return the means as a new (n,) array, every entry finite."""
+    """Return the payoff means as a new (n,) array, every entry finite."""
     return checks.finite_array("f_values", f_values, ndim=1)
 
 
 def shifts(f: ArrayLike) -> Array:
-    """Return `f` as finite float64 of any shape."""
+    """Return payoff means `f` as finite float64 of any shape."""
     values = np.asarray(f, dtype=np.float64)
     return checks.finite_array("f", values, ndim=values.ndim)
 
 
 def moment_order(alpha: float) -> float:
-    """Return p = 1 + alpha in (1, 2]."""
+    """Return the order p = 1 + alpha in (1, 2] of a law's moment."""
     return 1.0 + checks.in_unit_interval("alpha", alpha, closed_above=True)
 
 
-def generator(rng: Any) -> np.random.Generator:
+def law_generator(rng: Any) -> np.random.Generator:
     """Return `rng` if it is a numpy Generator; a seed would give the same draws at every call."""
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"`rng` must be a numpy.random.Generator, but got rng={rng!r}.")
@@ -110,7 +110,7 @@ def shifted_moment_bound(p: float, f: Array, noise_moment: float, *, symmetric: 
 
 
 def two_sided(p: float, f: Array, size: float) -> Array:
-    """E|f + size * sign|^p for a fair random sign."""
+    """E|y|^p of the payoff y = f + size * sign for a fair random sign."""
     average: Array = (np.abs(f + size) ** p + np.abs(f - size) ** p) / 2.0
     return average
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
-from tailproof.environments._laws import Array, PayoffLaw, generator
+from tailproof.environments._laws import Array, PayoffLaw, law_generator
 from tailproof.environments.noise import Spike
 
 
@@ -79,8 +79,8 @@ class SyntheticArms:
         """Draw one payoff for each arm number in `arm_indices` (k,); returns (k,)."""
         arms = arm_numbers(arm_indices, self.means.size)
         if isinstance(self.law, Spike):
-            return self.law.sample(self.means[arms], generator(rng), arms)
-        return self.law.sample(self.means[arms], generator(rng))
+            return self.law.sample(self.means[arms], law_generator(rng), arms)
+        return self.law.sample(self.means[arms], law_generator(rng))
 
     def moment_bound(self, alpha: float) -> float:
         """Bound E|y|^(1+alpha) over all arms, from the law's own bound."""

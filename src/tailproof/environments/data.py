@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
 from tailproof._util.tables import Columns, CsvTable, open_csv
-from tailproof.environments._laws import Array, generator, moment_order
+from tailproof.environments._laws import Array, law_generator, moment_order
 from tailproof.environments.arms import arm_numbers
 
 Directory = str | os.PathLike[str]
@@ -83,13 +83,13 @@ class DataArms:
             object.__setattr__(self, name, array)
 
     @cached_property
-    def _starts(self) -> NDArray[np.intp]:
+    def _first_payoff_of_arm(self) -> NDArray[np.intp]:
         return np.cumsum(self.counts) - self.counts
 
     @cached_property
     def means(self) -> Array:
         """The objective f: each arm's mean payoff, (n,)."""
-        means: Array = np.add.reduceat(self.values, self._starts) / self.counts
+        means: Array = np.add.reduceat(self.values, self._first_payoff_of_arm) / self.counts
         means.flags.writeable = False
         return means
 
@@ -109,13 +109,13 @@ class DataArms:
     def moment_bound(self, alpha: float) -> float:
         """Return max over arms of E|y|^(1+alpha), exact for the law `sample` draws from."""
         powers = np.abs(self.values) ** moment_order(alpha)
-        return float(np.max(np.add.reduceat(powers, self._starts) / self.counts))
+        return float(np.max(np.add.reduceat(powers, self._first_payoff_of_arm) / self.counts))
 
     def sample(self, arm_indices: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one recorded payoff for each arm number in `arm_indices` (k,); returns (k,)."""
         arms = arm_numbers(arm_indices, self.counts.size)
-        rows = generator(rng).integers(self.counts[arms])
-        return self.values[self._starts[arms] + rows]
+        rows = law_generator(rng).integers(self.counts[arms])
+        return self.values[self._first_payoff_of_arm[arms] + rows]
 
 
 @contextmanager
@@ -129,12 +129,12 @@ def _open_table(path: Path, expects: str) -> Iterator[CsvTable]:
         yield table
 
 
-def _matrix(columns: Columns, names: Sequence[str]) -> Array:
-    """Return columns of numbers as a (rows, len(names)) array."""
+def _column_matrix(columns: Columns, names: Sequence[str]) -> Array:
+    """Return a data file's columns of numbers as a (rows, len(names)) array."""
     return np.column_stack([columns[name] for name in names])
 
 
-def _gram(table: CsvTable, names: Sequence[str], values: Array) -> Array:
+def _correlation_kernel(table: CsvTable, names: Sequence[str], values: Array) -> Array:
     """Return the paper's data-driven kernel, the correlation matrix (n, n) of the columns.
 
     It is the covariance of the standardized columns, both with ddof 1.
@@ -161,13 +161,13 @@ def _price_arms(table: CsvTable, name: str, date_column: str) -> DataArms:
     if table.header[0] != date_column:
         table.fail(f"the first column {table.header[0]!r}")
     tickers = table.header[1:]
-    prices = _matrix(table.read(tickers), tickers)
+    prices = _column_matrix(table.read(tickers), tickers)
     return DataArms(
         name,
         tickers,
         prices.T.ravel(),
         np.full(len(tickers), len(prices)),
-        gram=_gram(table, tickers, prices),
+        gram=_correlation_kernel(table, tickers, prices),
     )
 
 
@@ -239,23 +239,23 @@ def load_light(directory: Directory) -> DataArms:
     expects = "a column of readings for each sensor, the same in light_train.csv and light_test.csv"
     with _open_table(folder / "light_train.csv", expects) as train:
         sensors = train.header
-        gram = _gram(train, sensors, _matrix(train.read(sensors), sensors))
+        gram = _correlation_kernel(train, sensors, _column_matrix(train.read(sensors), sensors))
     with _open_table(folder / "light_test.csv", expects) as test:
         if test.header != sensors:
             differing = sorted(set(test.header) ^ set(sensors)) or ["another order"]
             test.fail(f"columns that differ from those of light_train.csv: {', '.join(differing)}")
-        readings = _matrix(test.read(sensors), sensors)
+        readings = _column_matrix(test.read(sensors), sensors)
     return DataArms(
         "light",
         sensors,
         readings.T.ravel(),
         np.full(len(sensors), len(readings)),
         gram=gram,
-        coordinates=_unit_cube(_positions(folder, sensors)),
+        coordinates=_unit_cube(_sensor_positions(folder, sensors)),
     )
 
 
-def _positions(folder: Path, sensors: Sequence[str]) -> Array:
+def _sensor_positions(folder: Path, sensors: Sequence[str]) -> Array:
     expects = "the columns 'sensor', 'x', 'y' and one row for each sensor"
     with _open_table(folder / "light_coords.csv", expects) as table:
         columns = table.read(("x", "y"), ("sensor",))
@@ -263,7 +263,7 @@ def _positions(folder: Path, sensors: Sequence[str]) -> Array:
         for sensor in sensors:
             if names.count(sensor) != 1:
                 table.fail(f"{names.count(sensor)} rows for the sensor {sensor!r}")
-    return _matrix(columns, ("x", "y"))[[names.index(sensor) for sensor in sensors]]
+    return _column_matrix(columns, ("x", "y"))[[names.index(sensor) for sensor in sensors]]
 
 
 def load_latency(directory: Directory) -> DataArms:
@@ -286,7 +286,7 @@ def load_latency(directory: Directory) -> DataArms:
     expects = "a column of round-trip seconds, none negative, a destination"
     with _open_table(Path(directory) / "latency.csv", expects) as table:
         names = table.header
-        seconds = _matrix(table.read(names, allow_missing=True), names)
+        seconds = _column_matrix(table.read(names, allow_missing=True), names)
         present = ~np.isnan(seconds)
         for place, name in enumerate(names):
             if not present[:, place].any():
@@ -334,7 +334,7 @@ def load_claims(
         if average.min() < 0.0:
             row = int(average.argmin())
             table.fail_at(row, f"{average[row]:g}", "average")
-        names, where, arm = _groups(table, columns, by, places)
+        names, where, arm = _group_rows(table, columns, by, places)
         counts = np.bincount(arm)
         kept = counts >= least
         if not kept.any():
@@ -351,11 +351,11 @@ def load_claims(
     )
 
 
-def _groups(
+def _group_rows(
     table: CsvTable, columns: Columns, by: str, places: Sequence[str]
 ) -> tuple[list[str], Array, NDArray[np.intp]]:
     """Names and positions of the distinct values of column `by`, and each row's group number."""
-    where = _matrix(columns, places)
+    where = _column_matrix(columns, places)
     numeric = by in places
     keys = where[:, 0] if numeric else np.array(columns.text(by))
     distinct, first, arm = np.unique(keys, return_index=True, return_inverse=True)

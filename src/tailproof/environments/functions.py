@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tailproof._util import checks
-from tailproof.environments._laws import Array, generator
+from tailproof.environments._laws import Array, law_generator
 from tailproof.kernels import Kernel
 
 Support = Literal["arms", "cube"]
@@ -50,7 +50,7 @@ class RKHSFunction:
         checks.fields(self, scale=checks.positive)
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Return f at `points` (n, d), shape (n,)."""
+        """Return the RKHS function f at `points` (n, d), shape (n,)."""
         x = checks.finite_array("points", points, ndim=2)
         values: Array = self.scale * (self.kernel.matrix(x, self.support) @ self.coefficients)
         return values
@@ -71,17 +71,17 @@ class RKHSFunction:
 
     def scaled_to_unit_max(self, points: ArrayLike) -> RKHSFunction:
         """Return f / max |f|, the maximum over `points` (n, d)."""
-        return self._divided("max |f|", self.max_abs(points))
+        return self._scaled_down_by("max |f|", self.max_abs(points))
 
     def scaled_to_unit_range(self, points: ArrayLike) -> ShiftedFunction:
         """Return (f - min f) / (max f - min f), which is in [0, 1] over `points` (n, d)."""
         values = self(points)
         extent = float(np.ptp(values))
         return ShiftedFunction(
-            self._divided("max f - min f", extent), -(1.0 / extent) * float(values.min())
+            self._scaled_down_by("max f - min f", extent), -(1.0 / extent) * float(values.min())
         )
 
-    def _divided(self, name: str, size: float) -> RKHSFunction:
+    def _scaled_down_by(self, name: str, size: float) -> RKHSFunction:
         if size <= 0.0:
             raise ValueError(f"`{name} > 0` must hold over `points`, but got {size:g}.")
         return replace(self, scale=self.scale * (1.0 / size))
@@ -98,7 +98,7 @@ class ShiftedFunction:
     shift: float
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Return f at `points` (n, d), shape (n,)."""
+        """Return the shifted function f at `points` (n, d), shape (n,)."""
         return self.base(points) + self.shift
 
 
@@ -139,7 +139,7 @@ def sample_rkhs_function(
     if len(x) == 0:
         raise ValueError("`arms` must hold at least one arm, but got none.")
     checks.choice("support", support, ("arms", "cube"))
-    rng, terms = generator(rng), checks.integer("terms", terms, low=1)
+    rng, terms = law_generator(rng), checks.integer("terms", terms, low=1)
     ends = checks.finite_array("coefficients", coefficients, ndim=1)
     if ends.size != 2 or ends[0] >= ends[1]:
         raise ValueError(

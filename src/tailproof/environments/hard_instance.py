@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from tailproof._util import checks
 from tailproof.environments import bump
-from tailproof.environments._laws import Array, generator
+from tailproof.environments._laws import Array, law_generator
 from tailproof.environments.payoffs import ROUNDING, TwoPoint
 from tailproof.kernels import Matern, SquaredExponential
 
@@ -64,7 +64,7 @@ def log_spectral_density(kernel: StationaryKernel, dim: int, frequency: Array) -
 
 
 def _log_matern_constant(kernel: Matern, dim: int) -> float:
-    """Return ln a of `log_spectral_density`."""
+    """Return ln a of the Matern kernel in `log_spectral_density`."""
     nu, length = kernel.nu, _scalar_lengthscale(kernel)
     return (
         dim * math.log(2.0)
@@ -85,12 +85,12 @@ def _scalar_lengthscale(kernel: StationaryKernel) -> float:
     return kernel.lengthscale
 
 
-def _zeta(dim: int) -> float:
+def _bump_zeta(dim: int) -> float:
     return SEPARATION * bump.half_height_radius(dim)
 
 
 def _width(kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, zeta: float) -> float:
-    """w, or infinity where gap is so large that the formula has no value."""
+    """Width w of a bump, or infinity where gap is so large that the formula has no value."""
     length, ratio = _scalar_lengthscale(kernel), math.log(norm_bound * bump.peak(dim) / (2.0 * gap))
     if isinstance(kernel, SquaredExponential):
         log = ratio + dim / 4.0 * math.log(2.0 * math.pi * length**2)
@@ -100,8 +100,8 @@ def _width(kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, ze
     return zeta * math.exp(min(exponent, 700.0))
 
 
-def _norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, width: float) -> float:
-    """|g|^2 = int |G|^2 / S for G(u) = (2 gap / h(0)) (w / zeta)^d H(w u / zeta)."""
+def _bump_norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, width: float) -> float:
+    """Bump norm: |g|^2 = int |G|^2 / S for G(u) = (2 gap / h(0)) (w / zeta)^d H(w u / zeta)."""
     s, weights = bump.radial_rule(dim, 2 * bump.BASE_NODES)
     logs = -log_spectral_density(kernel, dim, s * zeta / width)
     top = float(logs.max())
@@ -190,23 +190,23 @@ class HardInstance:
         norm_bound = checks.positive("norm_bound", norm_bound)
         alpha = checks.in_unit_interval("alpha", alpha, closed_above=True)
         v, constant = checks.positive("v", v), checks.positive("constant", constant)
-        zeta = _zeta(dim)
+        zeta = _bump_zeta(dim)
 
         def allowed(gap: float) -> bool:
             width = _width(kernel, dim, norm_bound, gap, zeta)
-            if width > 0.5 or _norm(kernel, dim, gap, zeta, width) > norm_bound:
+            if width > 0.5 or _bump_norm(kernel, dim, gap, zeta, width) > norm_bound:
                 return False
             count = math.floor(1.0 / width) ** dim
             share = min(0.5, count / (4.0 * constant**2 * horizon))
             return gap <= 0.5 * share ** (alpha / (1.0 + alpha)) * v ** (1.0 / (1.0 + alpha))
 
-        gap = _largest_allowed(allowed, v ** (1.0 / (1.0 + alpha)) / 2.0)
+        gap = _largest_allowed_gap(allowed, v ** (1.0 / (1.0 + alpha)) / 2.0)
         return cls(kernel, dim, norm_bound, alpha, v, gap)
 
     @cached_property
     def zeta(self) -> float:
         """The appendix's absolute constant, just over twice its smallest value."""
-        return _zeta(self.dim)
+        return _bump_zeta(self.dim)
 
     @cached_property
     def width(self) -> float:
@@ -226,11 +226,11 @@ class HardInstance:
     @cached_property
     def norm(self) -> float:
         """The RKHS norm of g on R^d, by quadrature; restricting g to the cube cannot raise it."""
-        return _norm(self.kernel, self.dim, self.gap, self.zeta, self.width)
+        return _bump_norm(self.kernel, self.dim, self.gap, self.zeta, self.width)
 
     @property
     def law(self) -> TwoPoint:
-        """The payoffs' law given a mean."""
+        """The law of a hard instance's payoffs given a mean."""
         return TwoPoint(self.alpha, self.v, self.gap)
 
     @property
@@ -242,14 +242,14 @@ class HardInstance:
 
     def g(self, points: ArrayLike) -> Array:
         """Return the common bump at `points` (n, d) of R^d, shape (n,)."""
-        x = self._points(points)
+        x = self._cube_points(points)
         radius = np.linalg.norm(x, axis=1) * (self.zeta / self.width)
         height = 2.0 * self.gap / bump.peak(self.dim)
         return np.clip(height * bump.bump_transform(self.dim, radius), None, 2.0 * self.gap)
 
     def means(self, j: int, points: ArrayLike) -> Array:
         """Return f_j at `points` (n, d) of [0, 1]^d, shape (n,)."""
-        x = self._points(points)
+        x = self._cube_points(points)
         if x.size and (float(x.min()) < 0.0 or float(x.max()) > 1.0):
             raise ValueError(
                 f"`0 <= points <= 1` must hold, but got values from {x.min():g} to {x.max():g}."
@@ -259,9 +259,9 @@ class HardInstance:
 
     def sample(self, j: int, points: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff of f_j at each of `points` (n, d), shape (n,)."""
-        return self.law.sample(self.means(j, points), generator(rng))
+        return self.law.sample(self.means(j, points), law_generator(rng))
 
-    def _points(self, points: ArrayLike) -> Array:
+    def _cube_points(self, points: ArrayLike) -> Array:
         x = checks.finite_array("points", points, ndim=2)
         if x.shape[1] != self.dim:
             raise ValueError(
@@ -270,7 +270,7 @@ class HardInstance:
         return x
 
 
-def _largest_allowed(allowed: Callable[[float], bool], upper: float) -> float:
+def _largest_allowed_gap(allowed: Callable[[float], bool], upper: float) -> float:
     """Bisect for the largest gap up to `upper` at which `allowed`, true below it, still holds."""
     lower = upper
     while not allowed(lower):

@@ -29,7 +29,7 @@ from tailproof.environments._laws import (
     Array,
     CheckedLaw,
     PayoffLaw,
-    generator,
+    law_generator,
     mean_values,
     moment_order,
     require_moment,
@@ -45,18 +45,18 @@ class _AdditiveNoise(CheckedLaw):
     _symmetric: bool = False
 
     @abstractmethod
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw `size` values of eta."""
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw `size` values of the noise eta."""
 
     @abstractmethod
-    def _moment(self, p: float) -> float:
+    def _noise_moment(self, p: float) -> float:
         """Return E|eta|^p, 1 < p <= 2, or raise a ValueError if it is infinite."""
 
-    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
-        return f + self._draw(f.size, rng)
+    def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        return f + self._draw_noise(f.size, rng)
 
-    def _moments(self, p: float, f: Array) -> Array:
-        return shifted_moment_bound(p, f, self._moment(p), symmetric=self._symmetric)
+    def _payoff_moments(self, p: float, f: Array) -> Array:
+        return shifted_moment_bound(p, f, self._noise_moment(p), symmetric=self._symmetric)
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class StudentT(_AdditiveNoise):
     scale: float = 1.0
     _symmetric = True
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
         return self.scale * rng.standard_t(self.df, size)
 
-    def _moment(self, p: float) -> float:
+    def _noise_moment(self, p: float) -> float:
         require_moment(p, "df", self.df)
         if p == 2.0:
             return self.scale**2 * self.df / (self.df - 2.0)
@@ -99,16 +99,16 @@ class Gaussian(_AdditiveNoise):
 
     scale: float = 1.0
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
         return self.scale * rng.standard_normal(size)
 
-    def _moment(self, p: float) -> float:
+    def _noise_moment(self, p: float) -> float:
         moment = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
         return float(moment)
 
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         ratio = f / self.scale
-        exact = self._moment(p) * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio)
+        exact = self._noise_moment(p) * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio)
         return np.asarray(exact, dtype=np.float64)
 
 
@@ -128,11 +128,11 @@ class SymmetricPareto(_AdditiveNoise):
     scale: float = 1.0
     _symmetric = True
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
         sizes = self.scale * (1.0 + rng.pareto(self.shape, size))
         return np.where(rng.random(size) < 0.5, sizes, -sizes)
 
-    def _moment(self, p: float) -> float:
+    def _noise_moment(self, p: float) -> float:
         require_moment(p, "shape", self.shape)
         return self.shape * self.scale**p / (self.shape - p)
 
@@ -160,10 +160,10 @@ class CenteredPareto(_AdditiveNoise):
         """The mean of the uncentered law, subtracted from every draw."""
         return self.scale * self.shape / (self.shape - 1.0)
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
         return self.scale * (1.0 + rng.pareto(self.shape, size)) - self.center
 
-    def _moment(self, p: float) -> float:
+    def _noise_moment(self, p: float) -> float:
         a = self.shape
         require_moment(p, "shape", a)
         above = beta_function(p + 1.0, a - p)
@@ -200,15 +200,15 @@ class AlphaStable(_AdditiveNoise):
             raise ValueError(f"`-1 <= beta <= 1` must hold, but got beta={self.beta!r}.")
         object.__setattr__(self, "_symmetric", self.beta == 0.0)  # the only law with a choice
 
-    def _skew(self) -> float:
+    def _stable_skew(self) -> float:
         # At alpha = 2 skewness drops out of the law; the tangent is zero but for rounding.
         return 0.0 if self.alpha == 2.0 else self.beta * math.tan(math.pi * self.alpha / 2.0)
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw by the method of Chambers, Mallows and Stuck."""
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw stable noise by the method of Chambers, Mallows and Stuck."""
         angle = rng.uniform(-math.pi / 2.0, math.pi / 2.0, size)
         exponential = rng.standard_exponential(size)
-        a, h = self.alpha, self._skew()
+        a, h = self.alpha, self._stable_skew()
         turned = a * (angle + math.atan(h) / a)
         # Both cosines are positive but for rounding at the ends of the interval.
         tiny = np.finfo(np.float64).tiny
@@ -218,17 +218,17 @@ class AlphaStable(_AdditiveNoise):
         draws = np.sin(turned) / cosine ** (1.0 / a) * power
         return self.scale * (1.0 + h * h) ** (0.5 / a) * draws
 
-    def _moment(self, p: float) -> float:
-        a, h = self.alpha, self._skew()
+    def _noise_moment(self, p: float) -> float:
+        a, h = self.alpha, self._stable_skew()
         require_moment(p, "self.alpha", a)
         head = gamma(1.0 - p / a) / (gamma(1.0 - p) * math.cos(math.pi * p / 2.0))
         tilt = (1.0 + h * h) ** (p / (2.0 * a)) * math.cos(p / a * math.atan(h))
         return self.scale**p * float(head) * tilt
 
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         if self.alpha == 2.0:
-            return Gaussian(self.scale * math.sqrt(2.0))._moments(p, f)
-        return super()._moments(p, f)
+            return Gaussian(self.scale * math.sqrt(2.0))._payoff_moments(p, f)
+        return super()._payoff_moments(p, f)
 
 
 @dataclass(frozen=True)
@@ -247,19 +247,19 @@ class CenteredLogNormal(_AdditiveNoise):
     sigma: float
     scale: float = 1.0
 
-    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+    def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
         draws = np.exp(self.sigma * rng.standard_normal(size))
         return self.scale * (draws - math.exp(self.sigma**2 / 2.0))
 
-    def _moment(self, p: float) -> float:
+    def _noise_moment(self, p: float) -> float:
         if p == 2.0:
             moment = math.exp(self.sigma**2) * math.expm1(self.sigma**2)
         else:
-            moment = math.exp(p * self.sigma**2 / 2.0) * _relative_moment(p, self.sigma)
+            moment = math.exp(p * self.sigma**2 / 2.0) * _lognormal_relative_moment(p, self.sigma)
         return self.scale**p * moment
 
 
-def _relative_moment(p: float, sigma: float) -> float:
+def _lognormal_relative_moment(p: float, sigma: float) -> float:
     """E|exp(sigma Z - sigma^2 / 2) - 1|^p, Z standard normal, by quadrature.
 
     The integrand has a kink at z = sigma / 2 and is negligible more than twelve units outside of
@@ -306,13 +306,13 @@ class Contamination(CheckedLaw):
         share = checks.in_unit_interval("share", self.share, closed_above=False)
         object.__setattr__(self, "share", share)
 
-    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+    def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
         payoffs = self.base.sample(f, rng)
         outlying = rng.random(f.size) < self.share
         signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
         return np.where(outlying, f + self.size * signs, payoffs)
 
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         outlier = two_sided(p, f, self.size)
         return (1.0 - self.share) * self.base.moment_bound(p - 1.0, f) + self.share * outlier
 
@@ -340,7 +340,7 @@ class Spike:
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
         """Draw one payoff for each mean in `f_values` (n,), the i-th at arm `arms[i]` (n,)."""
-        f, rng = mean_values(f_values), generator(rng)
+        f, rng = mean_values(f_values), law_generator(rng)
         numbers = np.asarray(arms)
         if numbers.shape != f.shape:
             raise ValueError(

@@ -34,17 +34,17 @@ class ParetoPayoff(CheckedLaw):
 
     shape: float = 2.0
 
-    def _scale(self, f: Array) -> Array:
+    def _payoff_scale(self, f: Array) -> Array:
         if f.size and float(f.min()) <= 0.0:
             raise ValueError(f"`f > 0` must hold for Pareto payoffs, but got f={float(f.min())!r}.")
         return f * ((self.shape - 1.0) / self.shape)
 
-    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
-        return self._scale(f) * (1.0 + rng.pareto(self.shape, f.size))
+    def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        return self._payoff_scale(f) * (1.0 + rng.pareto(self.shape, f.size))
 
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         require_moment(p, "shape", self.shape)
-        return self.shape * self._scale(f) ** p / (self.shape - p)
+        return self.shape * self._payoff_scale(f) ** p / (self.shape - p)
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class MultiplicativeLogNormal(CheckedLaw):
 
     sigma: float
 
-    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+    def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
         payoffs: Array = f * np.exp(self.sigma * rng.standard_normal(f.size) - self.sigma**2 / 2.0)
         return payoffs
 
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         moments: Array = math.exp(self.sigma**2 * p * (p - 1.0) / 2.0) * np.abs(f) ** p
         return moments
 
@@ -117,9 +117,9 @@ class TwoPoint(CheckedLaw):
             )
         return np.minimum(size / self.jump, 1.0)
 
-    def _payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+    def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
         jumps = rng.random(f.size) < self.probability(f)
         return np.where(jumps, np.sign(f) * self.jump, 0.0)
 
-    def _moments(self, p: float, f: Array) -> Array:
+    def _payoff_moments(self, p: float, f: Array) -> Array:
         return self.probability(f) * self.jump**p

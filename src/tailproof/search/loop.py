@@ -78,7 +78,7 @@ def maximize(
     >>> round(result.recommendation.params["x"], 1)
     0.3
     """
-    return _run(objective, Optimizer(space, seed=seed, options=options), evaluations, progress)
+    return _run_loop(objective, Optimizer(space, seed=seed, options=options), evaluations, progress)
 
 
 def minimize(
@@ -100,10 +100,10 @@ def minimize(
     0.3
     """
     optimizer = Optimizer(space, seed=seed, minimize=True, options=options)
-    return _run(objective, optimizer, evaluations, progress)
+    return _run_loop(objective, optimizer, evaluations, progress)
 
 
-def _run(
+def _run_loop(
     objective: Callable[..., float], optimizer: Optimizer, evaluations: int, progress: bool
 ) -> Result:
     if not callable(objective):
@@ -142,11 +142,11 @@ class _LoopProgress:
         self._started = time.monotonic()
 
     def advance(self, payoff: float) -> None:
-        """Count one evaluation."""
+        """Count one evaluation of the objective."""
         self._done += 1
         each = (time.monotonic() - self._started) / self._done
         self._last = f", last {payoff:.4g}, {duration(each * (self._total - self._done))} left"
 
     def render(self) -> Table:
-        """Return the bar and the text beside it."""
+        """Return the bar of evaluations and the text beside it."""
         return progress_bar(self._done, self._total, f"{self._done}/{self._total}{self._last}")

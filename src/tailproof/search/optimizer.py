@@ -100,19 +100,19 @@ class Optimizer:
     @property
     def trials(self) -> list[CompletedTrial]:
         """The payoffs told, in the order they came."""
-        return [CompletedTrial(_copy(d.trial), d.value) for d in self._completed.values()]
+        return [CompletedTrial(_copy_of_trial(d.trial), d.value) for d in self._completed.values()]
 
     @property
     def pending(self) -> list[Trial]:
         """Trials asked, neither told nor withdrawn."""
-        return [_copy(self._trials[number][0]) for number in self._pending]
+        return [_copy_of_trial(self._trials[number][0]) for number in self._pending]
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
         """Which payoffs of `trials` have a residual that the robust loss limits, (n,)."""
         if not self._completed:
             return np.zeros(0, dtype=np.bool_)
-        return self._condition([]).clipped.copy()
+        return self._condition_model([]).clipped.copy()
 
     def ask(self, *, context: Mapping[str, Any] | None = None) -> Trial:
         """Return the next trial; it counts as pending until it is told or withdrawn.
@@ -127,11 +127,11 @@ class Optimizer:
         """
         number, space = len(self._trials), self._search_space(context)
         pending = [self._trials[waiting][1] for waiting in self._pending]
-        u = self._propose(number, pending, space, self.seed)
-        trial = Trial(number, self._params(u, context))
+        u = self._new_point(number, pending, space, self.seed)
+        trial = Trial(number, self._params_at(u, context))
         self._trials[number] = (trial, u)
         self._pending[number] = None
-        return _copy(trial)
+        return _copy_of_trial(trial)
 
     def propose(
         self,
@@ -149,14 +149,14 @@ class Optimizer:
         number, space = checks.integer("number", number, low=0), self._search_space(context)
         positions = self._positions_of("pending", pending)
         chosen = self.seed if seed is None else checks.integer("seed", seed, low=0)
-        return self._params(self._propose(number, positions, space, chosen), context)
+        return self._params_at(self._new_point(number, positions, space, chosen), context)
 
     def tell(self, trial: Trial | int, value: float) -> None:
         """Take the payoff of a trial, given by itself or its number, in any order.
 
         The payoff of a trial that was withdrawn may still come.
         """
-        number = self._number(trial)
+        number = self._trial_number(trial)
         if number in self._completed:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
         payoff = checks.number("value", value)
@@ -171,20 +171,20 @@ class Optimizer:
 
     def add(self, params: Mapping[str, Any], value: float) -> Trial:
         """Take a payoff measured elsewhere, and return the trial it makes."""
-        u = self._position(params)
+        u = self._position_of_params(params)
         number = len(self._trials)
-        trial = Trial(number, self._params(u, params))
+        trial = Trial(number, self._params_at(u, params))
         self._trials[number] = (trial, u)
         try:
             self.tell(number, value)
         except ValueError:
             del self._trials[number]
             raise
-        return _copy(trial)
+        return _copy_of_trial(trial)
 
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
-        number = self._number(trial)
+        number = self._trial_number(trial)
         if number not in self._pending:
             raise ValueError(f"`trial` must be pending, but trial {number} is not.")
         del self._pending[number]
@@ -196,7 +196,7 @@ class Optimizer:
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._need_payoffs()
         positions = self._positions_of("configurations", configurations)
-        return self._predict(self._condition([]), self._stack(positions), level)
+        return self._predict_at(self._condition_model([]), self._stack_positions(positions), level)
 
     def recommend(
         self, *, level: float = 0.9, context: Mapping[str, Any] | None = None
@@ -215,7 +215,7 @@ class Optimizer:
         level = checks.in_unit_interval("level", level, closed_above=False)
         space = self._search_space(context)
         self._need_payoffs()
-        posterior = self._condition([])
+        posterior = self._condition_model([])
         rng = np.random.default_rng([self.seed, len(self), 1])
         seen, completed = np.array(self._positions), list(self._completed.values())
         u = maximize_ucb(space, posterior, 0.0, seen, rng)
@@ -228,10 +228,10 @@ class Optimizer:
         best, *measured = posterior.ucb(self.space.encode(np.vstack([u, seen])), 0.0)
         if max(measured, default=-np.inf) >= best:
             u = seen[int(np.argmax(measured))]
-        prediction = self._predict(posterior, u[None], level)
+        prediction = self._predict_at(posterior, u[None], level)
         best_observed = (min if self.minimize else max)(completed, key=lambda d: d.value)
         return Recommendation(
-            params=self._params(u, context),
+            params=self._params_at(u, context),
             mean=float(prediction.mean[0]),
             lower=float(prediction.lower[0]),
             upper=float(prediction.upper[0]),
@@ -239,7 +239,7 @@ class Optimizer:
             payoffs=sum(bool(np.array_equal(u, position)) for position in self._positions),
             total_payoffs=len(self),
             clipped=int(posterior.clipped.sum()),
-            tails=_tails(posterior.residuals),
+            tails=_tails_in_words(posterior.residuals),
             best_observed_params=dict(best_observed.trial.params),
             best_observed_value=best_observed.value,
         )
@@ -250,7 +250,7 @@ class Optimizer:
 
         storage.save(path, state.FORMAT, *state.to_state(self))
 
-    def _number(self, trial: Trial | int) -> int:
+    def _trial_number(self, trial: Trial | int) -> int:
         number = trial.number if isinstance(trial, Trial) else trial
         integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
         asked = self._trials[int(number)][0] if integer and int(number) in self._trials else None
@@ -262,7 +262,7 @@ class Optimizer:
         """Return what is searched: the space, or the part of it that agrees with a context."""
         return self.space if context is None else ContextSpace(self.space, context)
 
-    def _params(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _params_at(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the configuration at u; continuous values that were given keep all their digits.
 
         The cube has fewer.
@@ -275,15 +275,15 @@ class Optimizer:
                 params[name] = float(given[name])
         return params
 
-    def _position(self, params: Mapping[str, Any]) -> Array:
+    def _position_of_params(self, params: Mapping[str, Any]) -> Array:
         return self.space.snap(self.space.position(params)[None])[0]
 
     def _positions_of(self, name: str, configurations: Any) -> list[Array]:
         if isinstance(configurations, Mapping) or not isinstance(configurations, Iterable):
             raise ValueError(f"`{name}` must be a list of dicts, but got {configurations!r}.")
-        return [self._position(params) for params in configurations]
+        return [self._position_of_params(params) for params in configurations]
 
-    def _stack(self, positions: list[Array]) -> Array:
+    def _stack_positions(self, positions: list[Array]) -> Array:
         """Return positions as the rows of an array, (k, dimension)."""
         return np.array(positions).reshape(len(positions), self.space.dimension)
 
@@ -294,41 +294,41 @@ class Optimizer:
     def _observations(self) -> Observations:
         sign = -1.0 if self.minimize else 1.0
         payoffs = np.array([sign * done.value for done in self._completed.values()])
-        return Observations(self.space.encode(self._stack(self._positions)), payoffs)
+        return Observations(self.space.encode(self._stack_positions(self._positions)), payoffs)
 
-    def _propose(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
+    def _new_point(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
         at_random = isinstance(space, ContextSpace)
         design = random_point if at_random else sobol_point
-        if number < self._n_initial or len(self) < self._first_fit():
+        if number < self._n_initial or len(self) < self._payoffs_at_first_fit():
             return design(space, number, [seed])
         rate = self.options.exploration_rate
         point = exploratory_point(space, number, rate, [seed, 0, 3], at_random=at_random)
         if point is not None:
             return point
-        posterior = self._condition(pending)
+        posterior = self._condition_model(pending)
         if posterior.tail.deviation is not None:  # there may be a mean where no trial was made
             point = exploratory_point(
                 space, number, rate, [seed, 0, 4], offset=0.5, at_random=at_random
             )
             if point is not None:
                 return point
-        U = self._stack(pending)
+        U = self._stack_positions(pending)
         seen = np.vstack([np.array(self._positions), U])
         rng = np.random.default_rng([seed, number])
         u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
-        crowded = len(U) and space.count is None and _near(U, u) > 1 + len(U) // _SHARE
+        crowded = len(U) and space.count is None and _count_near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [seed, 0, 5]) if crowded else u
 
-    def _first_fit(self) -> int:
+    def _payoffs_at_first_fit(self) -> int:
         """Return the number of payoffs at which the first fit is due."""
         return max(self._n_initial // 2, 2)
 
-    def _fit(self, observations: Observations) -> ModelParameters:
+    def _fit_model(self, observations: Observations) -> ModelParameters:
         """Return the parameters of the last fit that was due, with those before it if needed."""
         count = len(observations)
-        if count < self._first_fit():
+        if count < self._payoffs_at_first_fit():
             return fit_model(observations, None, self._config)
-        due = [self._first_fit()]
+        due = [self._payoffs_at_first_fit()]
         while next_refit(due[-1]) <= count:
             due.append(next_refit(due[-1]))
         model = self._model
@@ -345,17 +345,17 @@ class Optimizer:
         assert model is not None
         return model
 
-    def _condition(self, pending: list[Array]) -> Posterior:
+    def _condition_model(self, pending: list[Array]) -> Posterior:
         """Return the posterior given all payoffs and pending positions; the last one is kept."""
         key = (len(self), len(pending), np.array(pending).tobytes())
         if self._posterior is None or self._posterior[0] != key:
             observations = self._observations()
-            waiting = self.space.encode(self._stack(pending))
-            model = self._fit(observations)
+            waiting = self.space.encode(self._stack_positions(pending))
+            model = self._fit_model(observations)
             self._posterior = (key, condition(observations, waiting, model, self._config))
         return self._posterior[1]
 
-    def _predict(self, posterior: Posterior, U: Array, level: float) -> Prediction:
+    def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:
         X = self.space.encode(U)
         center, half = interval(posterior, self._observations(), self._config, X, level)
         if self.minimize:
@@ -363,18 +363,18 @@ class Optimizer:
         return Prediction(center, center - half, center + half, level)
 
 
-def _copy(trial: Trial) -> Trial:
+def _copy_of_trial(trial: Trial) -> Trial:
     """Return a trial that the caller may change."""
     return Trial(trial.number, dict(trial.params))
 
 
-def _near(U: Array, u: Array) -> int:
+def _count_near(U: Array, u: Array) -> int:
     """Return how many rows of U (n, d) are close to u (d,)."""
     return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
 
 
-def _tails(residuals: Array) -> str:
-    """Say in words how heavy the tails of residuals look."""
+def _tails_in_words(residuals: Array) -> str:
+    """Say in words how heavy the tails of the model's residuals look."""
     if len(residuals) < _FEWEST_FOR_TAILS:
         return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} payoffs"
     if float(np.ptp(residuals)) == 0.0:

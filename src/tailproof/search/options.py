@@ -46,11 +46,7 @@ class Options:
     exploration_rate: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("kappa", "exploration_rate"):
-            value = checks.number(name, getattr(self, name))
-            if value < 0.0:
-                raise ValueError(f"`{name} >= 0` must hold, but got {name}={value!r}.")
-            object.__setattr__(self, name, value)
+        checks.fields(self, kappa=checks.non_negative, exploration_rate=checks.non_negative)
         checks.choice("kernel", self.kernel, KERNELS)
         checks.instance("loss", self.loss, RobustLoss, "a robust loss, such as AdaptiveWindow()")
         if self.additive_groups is not None:
@@ -60,8 +56,8 @@ class Options:
 
 
 def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
-    """Return groups as tuples of names; none may be empty."""
-    result = [_tuple(group) for group in _tuple(groups)]
+    """Return additive groups as tuples of names; none may be empty."""
+    result = [_tuple_of_groups(group) for group in _tuple_of_groups(groups)]
     names = [entry for group in result for entry in group]
     if not result or not all(result) or not all(isinstance(entry, str) for entry in names):
         example = '(("a", "b"), ("c",))'
@@ -71,7 +67,7 @@ def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(result)
 
 
-def _tuple(value: Any) -> tuple[Any, ...]:
+def _tuple_of_groups(value: Any) -> tuple[Any, ...]:
     """Return what an iterable holds; nothing for text and what is no iterable."""
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
 

@@ -25,7 +25,7 @@ _TYPES: dict[str, type] = {
 
 
 def to_state(optimizer: Optimizer) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays that describe an optimizer."""
+    """Return the header and the arrays that describe a search optimizer."""
     completed = optimizer.trials
     arrays: Arrays = {"payoffs": np.array([done.value for done in completed], dtype=np.float64)}
     header = {
@@ -33,7 +33,7 @@ def to_state(optimizer: Optimizer) -> tuple[dict[str, Any], Arrays]:
         "space": optimizer.space.state(),
         "seed": optimizer.seed,
         "minimize": optimizer.minimize,
-        "params": [_typed_params(trial) for trial, _ in optimizer._trials.values()],
+        "params": [_typed_trial_params(trial) for trial, _ in optimizer._trials.values()],
         "completed": [done.trial.number for done in completed],  # in the order of telling
         "pending": list(optimizer._pending),
     }
@@ -49,21 +49,21 @@ def from_state(header: Any, arrays: Arrays) -> Optimizer:
     result = Optimizer(space, seed=header["seed"], minimize=header["minimize"], options=options)
     for number, listed in enumerate(header["params"]):
         params = {name: untyped(kind, value) for name, kind, value in listed}
-        u = result._position(params)
-        trial = Trial(number, result._params(u, params))
-        if _typed_params(trial) != listed:
+        u = result._position_of_params(params)
+        trial = Trial(number, result._params_at(u, params))
+        if _typed_trial_params(trial) != listed:
             raise ValueError(f"the parameters of trial {number} are none of its space.")
         result._trials[number] = (trial, u)
     completed = header["completed"]
     payoffs = take(arrays, "payoffs", (len(completed),))
     for number, value in zip(completed, payoffs.tolist(), strict=True):
         result.tell(number, value)
-    pending = [result._number(number) for number in header["pending"]]
+    pending = [result._trial_number(number) for number in header["pending"]]
     if pending != sorted(set(pending) - set(completed)):
         raise ValueError("its pending trials are not in the order of asking, or were told.")
     result._pending = dict.fromkeys(pending)
     return result
 
 
-def _typed_params(trial: Trial) -> list[list[Any]]:
+def _typed_trial_params(trial: Trial) -> list[list[Any]]:
     return [[name, *typed(value)] for name, value in trial.params.items()]

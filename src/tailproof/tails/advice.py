@@ -86,7 +86,7 @@ def _recurring_maximum(top: OrderStatistics) -> bool:
     return top.z.size >= _MIN_REPEATS and bool(top.z[0] == top.z[_MIN_REPEATS - 1])
 
 
-def _contradicting(
+def _contradicting_arm(
     arms: list[ArmTail], index_lower: float, level: float
 ) -> tuple[str, float] | None:
     """Return (name, upper limit of gamma) of the heaviest arm below the pooled index limit."""
@@ -111,13 +111,13 @@ def _upper_gamma(
 ) -> tuple[float, str]:
     """Return the upper limit of gamma that all arms allow, and in words whose it is."""
     limit = conservative_limit(top, hill, level, design_effect=effect)
-    heavier = _contradicting(arms, 1.0 / limit, level) if len(arms) > 1 else None
+    heavier = _contradicting_arm(arms, 1.0 / limit, level) if len(arms) > 1 else None
     if heavier is not None:
         return max(limit, heavier[1]), f" of arm {heavier[0]!r}, the heaviest,"
     return limit, "" if hill.stable else ", which changes with the threshold,"
 
 
-def _claims(index_lower: float) -> str:
+def _index_claims(index_lower: float) -> str:
     if index_lower > 2.0:
         return "a finite variance can be claimed"
     if index_lower > 1.0:
@@ -149,7 +149,7 @@ def advise(
     elif hill is not None:
         limit, whose = _upper_gamma(arms, top, hill, level, design_effect)
         index_lower = 1.0 / limit
-        why = f"tail index{whose} above {index_lower:.2f}, {_claims(index_lower)}"
+        why = f"tail index{whose} above {index_lower:.2f}, {_index_claims(index_lower)}"
         alpha = choose_alpha(index_lower)
         if alpha is not None:
             q, models = 1.0 + alpha, tail_models(top, hill, limit)

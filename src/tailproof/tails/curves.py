@@ -38,36 +38,36 @@ class Curves:
     quantiles: Pairs
 
 
-def _pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> Pairs:
+def _curve_pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> Pairs:
     keep = np.isfinite(x) & np.isfinite(y)
     return tuple((float(a), float(b)) for a, b in zip(x[keep], y[keep], strict=True))
 
 
-def _counts(most: int, points: int) -> NDArray[np.int64]:
+def _curve_orders(most: int, points: int) -> NDArray[np.int64]:
     if most < MIN_ORDER_STATISTICS:
         return np.empty(0, dtype=np.int64)
     return np.unique(np.geomspace(MIN_ORDER_STATISTICS, most, points).round().astype(np.int64))
 
 
-def _hill(top: OrderStatistics) -> Pairs:
+def _hill_curve(top: OrderStatistics) -> Pairs:
     """Return classical Hill estimates of the tail index against k."""
-    ks = _counts(top.usable(top.z.size - 1), _POINTS)
+    ks = _curve_orders(top.usable(top.z.size - 1), _POINTS)
     if not ks.size:
         return ()
     logs = np.log(top.z)
     gamma = np.cumsum(logs)[ks - 1] / ks - logs[ks]
     with np.errstate(divide="ignore"):
-        return _pairs(ks.astype(np.float64), 1.0 / gamma)
+        return _curve_pairs(ks.astype(np.float64), 1.0 / gamma)
 
 
-def _reduced_hill(top: OrderStatistics) -> Pairs:
+def _reduced_hill_curve(top: OrderStatistics) -> Pairs:
     """Return bias-reduced Hill estimates of the tail index against k."""
-    ks = _counts(top.usable(top.z.size - 1), _REDUCED_POINTS)
+    ks = _curve_orders(top.usable(top.z.size - 1), _REDUCED_POINTS)
     fits = [(k, Spacings.of(top, int(k)).estimate()) for k in ks if top.varied(int(k))]
     return tuple((float(k), 1.0 / gamma) for k, gamma in fits if gamma > 0.0)
 
 
-def _mean_excess(top: OrderStatistics) -> Pairs:
+def _mean_excess_curve(top: OrderStatistics) -> Pairs:
     """Return the mean excess of the deviations over thresholds exceeded by at least four."""
     z = top.z
     if z.size < 5:
@@ -77,10 +77,10 @@ def _mean_excess(top: OrderStatistics) -> Pairs:
     counts = np.unique(np.searchsorted(-z, -z[spread]))
     counts = counts[counts >= 4]
     excess = np.cumsum(z)[counts - 1] / counts - z[counts]
-    return _pairs(z[counts][::-1], excess[::-1])
+    return _curve_pairs(z[counts][::-1], excess[::-1])
 
 
-def _gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
+def _gaussian_quantile_curve(values: NDArray[np.float64], center: float) -> Pairs:
     """Return sample against Gaussian quantiles, at probabilities that are denser near 0 and 1."""
     n = values.size
     half = np.geomspace(0.5 / n, 0.5, _POINTS // 2)
@@ -89,10 +89,10 @@ def _gaussian_quantiles(values: NDArray[np.float64], center: float) -> Pairs:
     scale = float(upper - lower) / (2.0 * float(ndtri(0.75)))
     if scale == 0.0:
         scale = float(values.std()) or 1.0
-    return _pairs(ndtri(p), (np.quantile(values, p) - center) / scale)
+    return _curve_pairs(ndtri(p), (np.quantile(values, p) - center) / scale)
 
 
 def curves(values: NDArray[np.float64], center: float, top: OrderStatistics) -> Curves:
     """Return all plot data of one series, `top` being its largest absolute deviations."""
-    quantiles = _gaussian_quantiles(values, center)
-    return Curves(_hill(top), _reduced_hill(top), _mean_excess(top), quantiles)
+    quantiles = _gaussian_quantile_curve(values, center)
+    return Curves(_hill_curve(top), _reduced_hill_curve(top), _mean_excess_curve(top), quantiles)

@@ -48,7 +48,7 @@ class Dependence:
 
     @property
     def significant(self) -> bool:
-        """Whether independence is rejected at 1 %."""
+        """Whether serial independence is rejected at 1 %."""
         return self.p_value < _SIGNIFICANT
 
 
@@ -62,7 +62,7 @@ def rank_autocorrelation(values: NDArray[np.float64]) -> float:
     return float(ranks[1:] @ ranks[:-1]) / total if total > 0.0 else 0.0
 
 
-def _p_value(n: int, *correlations: float) -> float:
+def _autocorrelation_p_value(n: int, *correlations: float) -> float:
     """Return the Bonferroni p-value; sqrt(n) r is standard Gaussian under independence."""
     from scipy.stats import norm
 
@@ -78,7 +78,7 @@ def dependence(values: NDArray[np.float64], center: float) -> Dependence:
     head = values[:MAX_LENGTH]
     plain = rank_autocorrelation(head)
     size = rank_autocorrelation(np.abs(head - center))
-    p, r, effect = _p_value(head.size, plain, size), max(plain, size), 1.0
+    p, r, effect = _autocorrelation_p_value(head.size, plain, size), max(plain, size), 1.0
     if p < _SIGNIFICANT:
         effect = min(max((1.0 + r) / max(1.0 - r, 1e-12), 1.0), float(values.size))
     return Dependence(plain, size, p, 1.0, effect)
@@ -110,4 +110,4 @@ def pooled(parts: list[tuple[int, Dependence]], across: float) -> Dependence:
     size = float(n @ [d.autocorrelation_of_size for _, d in parts]) / total
     serial = float(n @ [d.design_effect for _, d in parts]) / total
     effect = min(serial * max(across, 1.0), float(total))
-    return Dependence(plain, size, _p_value(total, plain, size), across, effect)
+    return Dependence(plain, size, _autocorrelation_p_value(total, plain, size), across, effect)

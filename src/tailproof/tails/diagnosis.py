@@ -29,14 +29,14 @@ _TOO_MANY_REJECTIONS = 0.01
 _POOL_SHARE = 0.3
 
 
-def _side(
+def _diagnose_side(
     side: str, values: NDArray[np.float64], center: float, top: OrderStatistics | None, level: float
 ) -> TailSide:
     top = largest(deviations(values, center, side)) if top is None else top
     return TailSide(side, reduced_hill(top, level), moment(top, level), pickands(top, level))
 
 
-def _examine(
+def _diagnose_series(
     name: str,
     values: NDArray[np.float64],
     center: float,
@@ -55,9 +55,9 @@ def _examine(
         n=values.size,
         center=center,
         scale=robust_scale(np.abs(values - center)),
-        both=_side("both", values, center, top, level),
-        right=_side("right", values, center, None, level),
-        left=_side("left", values, center, None, level),
+        both=_diagnose_side("both", values, center, top, level),
+        right=_diagnose_side("right", values, center, None, level),
+        left=_diagnose_side("left", values, center, None, level),
         shape=fit,
         normality=tests,
         rejected=rejected,
@@ -69,7 +69,7 @@ def _examine(
     )
 
 
-def _with_advice(
+def _diagnosis_with_advice(
     diagnosis: ArmDiagnosis, top: OrderStatistics, arms: list[ArmTail], level: float
 ) -> tuple[ArmDiagnosis, MomentAdvice]:
     """Return the diagnosis of `arms` together with its alpha, and the advice."""
@@ -83,22 +83,22 @@ def _with_advice(
     return replace(diagnosis, alpha=advice.alpha), advice
 
 
-def _examine_arm(
+def _diagnose_arm(
     arm: Series, level: float, seed: int
 ) -> tuple[ArmDiagnosis, ArmTail, MomentAdvice]:
     values, center = arm.values, float(np.median(arm.values))
     top = largest(np.abs(values - center))
     tests, dependence = normality(values, seed), dep.dependence(values, center)
-    diagnosis = _examine(
+    diagnosis = _diagnose_series(
         arm.name, values, center, top, dependence, level, tests=tests, rejected=tests.rejected
     )
     hill, heavy = diagnosis.both.hill, diagnosis.heavy
     tail = ArmTail(arm.name, values, center, top, hill, dependence.design_effect, heavy)
-    diagnosis, advice = _with_advice(diagnosis, top, [tail], level)
+    diagnosis, advice = _diagnosis_with_advice(diagnosis, top, [tail], level)
     return diagnosis, tail, advice
 
 
-def _examine_pool(
+def _diagnose_pool(
     source: Table, arms: list[ArmDiagnosis], tails: list[ArmTail], level: float
 ) -> tuple[ArmDiagnosis, MomentAdvice]:
     """Diagnose all arms together: deviations from the arms' medians over the arms' scales."""
@@ -113,10 +113,10 @@ def _examine_pool(
     dependence = dep.pooled([(a.n, a.dependence) for a in arms], across)
     by_chance = float(binom.sf(sum(a.rejected for a in arms) - 1, len(arms), REJECTION))
     rejected = by_chance < _TOO_MANY_REJECTIONS
-    diagnosis = _examine(
+    diagnosis = _diagnose_series(
         f"all {len(arms)} arms", values, 0.0, top, dependence, level, tests=None, rejected=rejected
     )
-    return _with_advice(diagnosis, top, tails, level)
+    return _diagnosis_with_advice(diagnosis, top, tails, level)
 
 
 def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
@@ -136,11 +136,11 @@ def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
 
 def _diagnose_table(source: Table, transform: str, level: float, seed: int) -> Diagnosis:
     source = diagnosable(transformed(source, transform))
-    examined = [_examine_arm(arm, level, seed) for arm in source.arms]
+    examined = [_diagnose_arm(arm, level, seed) for arm in source.arms]
     arms = [diagnosis for diagnosis, _, _ in examined]
     pooled, advice = arms[0], examined[0][2]
     if len(arms) > 1:
-        pooled, advice = _examine_pool(source, arms, [tail for _, tail, _ in examined], level)
+        pooled, advice = _diagnose_pool(source, arms, [tail for _, tail, _ in examined], level)
     notes = (*source.notes, *_dependence_note(pooled))
     return Diagnosis(tuple(arms), pooled, advice, level, seed, notes)
 

@@ -33,7 +33,7 @@ class _Plan:
     notes: list[str]
 
 
-def _wide_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
+def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
     notes, first = [], 0
     if not numeric[0] or not header[0].strip():
         first = 1
@@ -53,7 +53,7 @@ def _wide_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
     return _Plan(values, None, notes)
 
 
-def _plan(
+def _reading_plan(
     header: Sequence[str], numeric: Sequence[bool], by: str | None, value: str | None
 ) -> _Plan:
     """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
@@ -74,13 +74,13 @@ def _plan(
             )
         value = candidates[0]
     if value is None:
-        return _wide_plan(header, numeric)
+        return _wide_reading_plan(header, numeric)
     if value == by:
         raise ValueError(f"`by` and `value` must be two columns, but both are {value!r}.")
     return _Plan([value], by, [])
 
 
-def _table(plan: _Plan, columns: tables.Columns) -> Table:
+def _table_of_series(plan: _Plan, columns: tables.Columns) -> Table:
     arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
         check_magnitude(name, array)
@@ -90,19 +90,19 @@ def _table(plan: _Plan, columns: tables.Columns) -> Table:
     return Table(split(list(columns.labels[plan.by]), columns[plan.by], arrays[plan.values[0]]))
 
 
-def _read_csv(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
+def _csv_table(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
     with tables.open_csv(path, "a table of payoffs", header_optional=True) as file:
         if file.first is None:
             file.fail("a header and no rows")
         sample = file.first if len(file.first) == len(file.header) else file.header
         # An empty cell is a missing number rather than text: the error will name its line.
         numeric = [tables.is_number(cell) or not cell.strip() for cell in sample]
-        plan = _plan(file.header, numeric, by, value)
+        plan = _reading_plan(file.header, numeric, by, value)
         labels = [] if plan.by is None else [plan.by]
-        return _table(plan, file.read(plan.values, labels, progress=progress))
+        return _table_of_series(plan, file.read(plan.values, labels, progress=progress))
 
 
-def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
+def _parquet_table(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
     arrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     try:
         file = parquet.ParquetFile(path)
@@ -115,7 +115,7 @@ def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progr
         ]
         if not schema.names:
             raise DataFileError(f"{path}: expected columns of payoffs, but found none.")
-        plan, columns = _plan(schema.names, numeric, by, value), tables.Columns()
+        plan, columns = _reading_plan(schema.names, numeric, by, value), tables.Columns()
         for name in plan.values:
             if not numeric[schema.names.index(name)]:
                 kind = schema.field(name).type
@@ -137,10 +137,10 @@ def _read_parquet(path: Path, by: str | None, value: str | None, progress: Progr
             progress(columns.rows)
     if not columns.rows:
         raise DataFileError(f"{path}: expected rows of payoffs, but found none.")
-    return _table(plan, columns)
+    return _table_of_series(plan, columns)
 
 
-_READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
+_READERS = {".csv": _csv_table, ".parquet": _parquet_table, ".pq": _parquet_table}
 
 
 def read_table(

@@ -131,7 +131,7 @@ class Spacings:
         return self.u.size * math.log(gamma) + d * float(self.w.sum()) + e / gamma
 
     def estimate(self) -> float:
-        """Return the maximum likelihood estimate of gamma."""
+        """Return the maximum likelihood estimate of gamma from log-spacings."""
         d = self.drift()
         return float((self.u * np.exp(-d * self.w)).mean())
 

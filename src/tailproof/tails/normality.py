@@ -51,7 +51,7 @@ def excess_kurtosis(values: NDArray[np.float64]) -> float:
     return float(kurtosis(z / np.abs(z).max()))  # scaled: fourth powers neither over- nor underflow
 
 
-def _distance(ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+def _lilliefors_distance(ordered: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Kolmogorov-Smirnov distance of each sorted row to its fitted Gaussian."""
     n = ordered.shape[-1]
     mean = ordered.mean(axis=-1, keepdims=True)
@@ -62,16 +62,16 @@ def _distance(ordered: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(above, below), dtype=np.float64)
 
 
-def _modified(distance: NDArray[np.float64] | float, n: int) -> NDArray[np.float64]:
+def _stephens_modified(distance: NDArray[np.float64] | float, n: int) -> NDArray[np.float64]:
     """Return Stephens' (1974) multiple of the distance, whose null law hardly depends on n."""
     return np.asarray(distance) * (np.sqrt(n) - 0.01 + 0.85 / np.sqrt(n))
 
 
 @lru_cache(maxsize=32)
-def _null(size: int, seed: int) -> NDArray[np.float64]:
+def _lilliefors_null(size: int, seed: int) -> NDArray[np.float64]:
     rng = np.random.default_rng((seed, size))
     draws = np.sort(rng.standard_normal((_REPLICATIONS, size)), axis=1)
-    return _modified(_distance(draws), size)
+    return _stephens_modified(_lilliefors_distance(draws), size)
 
 
 def lilliefors_p(distance: float, n: int, seed: int) -> float:
@@ -82,7 +82,7 @@ def lilliefors_p(distance: float, n: int, seed: int) -> float:
     depend on n to the precision the simulation has.
     """
     size = max((s for s in _NULL_SIZES if s <= n), default=_NULL_SIZES[0])
-    beyond = int(np.count_nonzero(_null(size, seed) >= _modified(distance, n)))
+    beyond = int(np.count_nonzero(_lilliefors_null(size, seed) >= _stephens_modified(distance, n)))
     return (1 + beyond) / (1 + _REPLICATIONS)
 
 
@@ -99,7 +99,7 @@ def normality(values: NDArray[np.float64], seed: int) -> Normality:
     scale = float(np.abs(tested).max())
     ordered = np.sort(tested) / (scale if scale > 0.0 else 1.0)
     # A subsample may miss the few values that differ.
-    distance = float(_distance(ordered)) if ordered[0] < ordered[-1] else 1.0
+    distance = float(_lilliefors_distance(ordered)) if ordered[0] < ordered[-1] else 1.0
     return Normality(
         kurtosis=excess_kurtosis(values),
         statistic=distance,

@@ -20,14 +20,14 @@ _COLORS = {HEAVY: "#c0392b", NOT_GAUSSIAN: "#7f8c8d", BOUNDED: "#2471a3", GAUSSI
 _LINE, _SOFT = "#2c3e50", "#b0b7bd"
 
 
-def _columns(pairs: Pairs) -> tuple[list[float], list[float]]:
+def _curve_columns(pairs: Pairs) -> tuple[list[float], list[float]]:
     return [x for x, _ in pairs], [y for _, y in pairs]
 
 
-def _hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
+def _draw_hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
     ax.set(title="Hill plot", xlabel="order statistics k", ylabel="tail index", xscale="log")
-    ax.plot(*_columns(arm.curves.hill), color=_SOFT, label="Hill")
-    ax.plot(*_columns(arm.curves.reduced_hill), color=_LINE, label="Hill, bias-reduced")
+    ax.plot(*_curve_columns(arm.curves.hill), color=_SOFT, label="Hill")
+    ax.plot(*_curve_columns(arm.curves.reduced_hill), color=_LINE, label="Hill, bias-reduced")
     hill = arm.both.hill
     if hill is not None and math.isfinite(hill.index_upper):
         ax.errorbar(
@@ -47,21 +47,21 @@ def _hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
     ax.legend(fontsize=7, loc="upper right")
 
 
-def _mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
+def _draw_mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
     ax.set(
         title="Mean excess: rises if heavy, falls if light",
         xlabel="threshold" if arm.normality is not None else "threshold / arm's scale",
         ylabel="mean excess",
     )
-    ax.plot(*_columns(arm.curves.mean_excess), ".", color=_LINE, markersize=4)
+    ax.plot(*_curve_columns(arm.curves.mean_excess), ".", color=_LINE, markersize=4)
     if arm.shape is not None:
         ax.axvline(arm.shape.threshold, color=_SOFT, linestyle=":", linewidth=1.0)
     ax.set_ylim(bottom=0.0)
 
 
-def _quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
+def _draw_quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
     ax.set(title="Against the Gaussian", xlabel="Gaussian quantile", ylabel="payoff quantile")
-    x, y = _columns(arm.curves.quantiles)
+    x, y = _curve_columns(arm.curves.quantiles)
     ax.plot(x, y, ".", color=_LINE, markersize=4)
     ends = [min(x), max(x)]
     ax.plot(ends, ends, color=_SOFT, linewidth=1.0)
@@ -69,12 +69,12 @@ def _quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
     ax.yaxis.set_major_formatter("{x:g}")
 
 
-def _interval(ax: Axes, row: int, value: float, lower: float, upper: float, color: str) -> None:
+def _error_bar(ax: Axes, row: int, value: float, lower: float, upper: float, color: str) -> None:
     ax.plot([lower, upper], [row, row], color=color, linewidth=1.5)
     ax.plot([value], [row], "o", color=color, markersize=4)
 
 
-def _arms(ax: Axes, diagnosis: Diagnosis) -> None:
+def _draw_arm_shapes(ax: Axes, diagnosis: Diagnosis) -> None:
     """Draw the shape of each arm with its interval, the heaviest at the top."""
     shown = [
         (a, a.shape)
@@ -91,12 +91,12 @@ def _arms(ax: Axes, diagnosis: Diagnosis) -> None:
         ax.text(0.5, 0.5, text, ha="center", transform=ax.transAxes)
     for i, (arm, fit) in enumerate(shown):
         lower, upper = max(fit.shape_lower, -1.0), min(fit.shape_upper, 3.0)
-        _interval(ax, i, max(min(fit.shape, 3.0), -1.0), lower, upper, _COLORS[arm.verdict])
+        _error_bar(ax, i, max(min(fit.shape, 3.0), -1.0), lower, upper, _COLORS[arm.verdict])
     fontsize = 7.0 if len(shown) <= 20 else 5.5 if len(shown) <= 40 else 4.0
     ax.set_yticks(range(len(shown)), [arm.name for arm, _ in shown], fontsize=fontsize)
 
 
-def _sides(ax: Axes, arm: ArmDiagnosis) -> None:
+def _draw_sides(ax: Axes, arm: ArmDiagnosis) -> None:
     """Draw gamma by side and estimator, for a single arm."""
     ax.set(title="gamma = 1 / tail index, by side and estimator", xlabel="gamma")
     names: list[str] = []
@@ -107,7 +107,7 @@ def _sides(ax: Axes, arm: ArmDiagnosis) -> None:
                 continue
             lower, upper = max(estimate.gamma_lower, -2.0), min(estimate.gamma_upper, 4.0)
             color = _LINE if side.side == "both" else _SOFT
-            _interval(ax, len(names), estimate.gamma, lower, upper, color)
+            _error_bar(ax, len(names), estimate.gamma, lower, upper, color)
             names.append(f"{side.side}, {estimate.method}")
     ax.set_yticks(range(len(names)), names, fontsize=7)
 
@@ -116,14 +116,14 @@ def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
     """Write the plots of `diagnosis` to a PNG file and return its path."""
     figure = plotting.new_figure(figsize=(11.0, 8.0), dpi=110, layout="constrained")
     axes = figure.subplots(2, 2)
-    _hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
-    _mean_excess(axes[0, 1], diagnosis.pooled)
-    _quantiles(axes[1, 0], diagnosis.pooled)
+    _draw_hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
+    _draw_mean_excess(axes[0, 1], diagnosis.pooled)
+    _draw_quantiles(axes[1, 0], diagnosis.pooled)
     pooled = diagnosis.pooled
     if len(diagnosis.arms) > 1:
-        _arms(axes[1, 1], diagnosis)
+        _draw_arm_shapes(axes[1, 1], diagnosis)
     else:
-        _sides(axes[1, 1], pooled)
+        _draw_sides(axes[1, 1], pooled)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"{pooled.name}: {pooled.verdict}", color=_COLORS[pooled.verdict])

@@ -25,33 +25,33 @@ _OPENING = {
 }
 
 
-def _number(value: float) -> str:
+def _cell_number(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "inf"
 
 
-def _interval(value: float, lower: float, upper: float) -> str:
+def _cell_interval(value: float, lower: float, upper: float) -> str:
     def short(x: float) -> str:
         return f"{x:.2f}" if abs(x) < 100.0 else ("inf" if x > 0.0 else "-inf")
 
     return f"{short(value)} ({short(lower)}, {short(upper)})"
 
 
-def _row(arm: ArmDiagnosis) -> tuple[str, ...]:
+def _arm_row(arm: ArmDiagnosis) -> tuple[str, ...]:
     hill, fit, tests, dependence = arm.both.hill, arm.shape, arm.normality, arm.dependence
     if too_dependent(fit, dependence):  # these estimates mean nothing: the verdict says why
         hill = fit = None
     star = "*" if dependence.significant else ""
     shape = index = "-"
     if fit is not None:
-        shape = _interval(fit.shape, fit.shape_lower, fit.shape_upper)
+        shape = _cell_interval(fit.shape, fit.shape_lower, fit.shape_upper)
     if hill is not None:
-        index = _interval(hill.index, hill.index_lower, hill.index_upper)
+        index = _cell_interval(hill.index, hill.index_lower, hill.index_upper)
         index += "" if hill.stable else "~"
     return (
         arm.name,
         f"{arm.n:,}",
-        _number(arm.center),
-        "-" if tests is None else _number(tests.kurtosis),
+        _cell_number(arm.center),
+        "-" if tests is None else _cell_number(tests.kurtosis),
         "-" if tests is None else f"{tests.lilliefors_p:.4f}",
         f"{dependence.autocorrelation:.2f} ({dependence.autocorrelation_of_size:.2f}){star}",
         shape,
@@ -67,15 +67,15 @@ def table(diagnosis: Diagnosis) -> str:
     Brackets hold intervals, and the rank autocorrelation of the deviations' sizes; a star marks
     serial dependence significant at 1 %, a tilde a tail index that changes with the threshold.
     """
-    rows = [_row(arm) for arm in diagnosis.arms[:_MAX_ARMS]]
+    rows = [_arm_row(arm) for arm in diagnosis.arms[:_MAX_ARMS]]
     if len(diagnosis.arms) > 1:
-        rows.append(_row(diagnosis.pooled))
+        rows.append(_arm_row(diagnosis.pooled))
     text = text_table(_HEADER, rows, _RIGHT_ALIGNED)
     hidden = len(diagnosis.arms) - _MAX_ARMS
     return f"{text}\n({hidden} more arms are in the JSON)" if hidden > 0 else text
 
 
-def _counts(diagnosis: Diagnosis) -> str:
+def _arm_counts(diagnosis: Diagnosis) -> str:
     arms = diagnosis.arms
     if len(arms) == 1:
         return ""
@@ -85,14 +85,14 @@ def _counts(diagnosis: Diagnosis) -> str:
 
 
 def sentence(diagnosis: Diagnosis) -> str:
-    """Return verdict, evidence and advice in words."""
+    """Return a diagnosis in words: verdict, evidence and advice."""
     pooled, advice = diagnosis.pooled, diagnosis.advice
     hill = pooled.both.hill
     index = ""
     if pooled.heavy and hill is not None:
-        index = f"; tail index {_interval(hill.index, hill.index_lower, hill.index_upper)}"
+        index = f"; tail index {_cell_interval(hill.index, hill.index_lower, hill.index_upper)}"
         index += "" if hill.stable else " at the highest threshold, another at lower ones"
     return (
-        f"{_OPENING[pooled.verdict]}: {pooled.reason}{index}.{_counts(diagnosis)} "
+        f"{_OPENING[pooled.verdict]}: {pooled.reason}{index}.{_arm_counts(diagnosis)} "
         f"At {diagnosis.level:.0%} confidence: {advice.statement}."
     )

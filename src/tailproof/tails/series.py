@@ -56,7 +56,7 @@ def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
         )
 
 
-def _series(name: str, label: str, values: ArrayLike) -> Series:
+def _checked_series(name: str, label: str, values: ArrayLike) -> Series:
     array = checks.finite_array(label, values, ndim=1)
     check_magnitude(label, array)
     return Series(name, array)
@@ -71,7 +71,7 @@ def split(
     return [Series(name, piece) for name, piece in zip(names, pieces, strict=True)]
 
 
-def _group(labels: ArrayLike, values: NDArray[np.float64]) -> list[Series]:
+def _series_by_label(labels: ArrayLike, values: NDArray[np.float64]) -> list[Series]:
     """Split `values` by their labels, arms in the order of their first payoff."""
     keys = np.asarray(labels)
     if keys.ndim != 1 or keys.size != values.size:
@@ -88,17 +88,17 @@ def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
     if isinstance(payoffs, Mapping):
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` is a mapping, but got both.")
-        return Table([_series(str(k), f"payoffs[{k!r}]", v) for k, v in payoffs.items()])
+        return Table([_checked_series(str(k), f"payoffs[{k!r}]", v) for k, v in payoffs.items()])
     if isinstance(payoffs, (str, bytes)):
         raise ValueError(f"`payoffs` must be an array of numbers, but got {payoffs!r}.")
     if np.ndim(payoffs) == 2:
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` has columns, but got both.")
         block = checks.finite_array("payoffs", payoffs, ndim=2)
-        columns = [_series(f"arm {j}", "payoffs", c) for j, c in enumerate(block.T)]
+        columns = [_checked_series(f"arm {j}", "payoffs", c) for j, c in enumerate(block.T)]
         return Table(columns, aligned=len(columns) > 1)
-    series = _series("payoffs", "payoffs", payoffs)
-    return Table([series] if by is None else _group(by, series.values))
+    series = _checked_series("payoffs", "payoffs", payoffs)
+    return Table([series] if by is None else _series_by_label(by, series.values))
 
 
 def transformed(source: Table, transform: str) -> Table:

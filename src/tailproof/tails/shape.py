@@ -132,7 +132,7 @@ class _Profile:
         return self.at(end)[0]
 
 
-def _interval(
+def _shape_interval(
     top: OrderStatistics, k: int, level: float, design_effect: float
 ) -> tuple[float, float, float, float]:
     """Return (shape, its lower and upper limit, scale) from the `k` largest deviations."""
@@ -167,9 +167,9 @@ def fit_shape(top: OrderStatistics, level: float, *, design_effect: float = 1.0)
         return None
     fewer = [m for m in (top.usable(k // 2), top.usable(k // 4)) if top.sufficient(m)]
     return ShapeFit(
-        *_interval(top, k, level, design_effect),
+        *_shape_interval(top, k, level, design_effect),
         threshold=float(top.z[k]),
         k=k,
         gaussian=gaussian_shape(k / top.n),
-        inner=tuple((m, *_interval(top, m, level, design_effect)[:3]) for m in fewer),
+        inner=tuple((m, *_shape_interval(top, m, level, design_effect)[:3]) for m in fewer),
     )

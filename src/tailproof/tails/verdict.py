@@ -33,7 +33,7 @@ def too_dependent(fit: ShapeFit | None, dependence: Dependence) -> bool:
     return fit is not None and fit.k / dependence.design_effect < MIN_ORDER_STATISTICS
 
 
-def _interval(fit: ShapeFit) -> str:
+def _shape_in_words(fit: ShapeFit) -> str:
     return f"shape {fit.shape:.2f} ({fit.shape_lower:.2f} to {fit.shape_upper:.2f})"
 
 
@@ -53,9 +53,9 @@ def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple
             f"the {fit.k} largest deviations are worth {effective:.1f} independent ones"
         )
     if fit.shape_lower > 0.0 and fit.turns:
-        return NOT_GAUSSIAN, f"{_interval(fit)}, but below 0 for the largest among them"
+        return NOT_GAUSSIAN, f"{_shape_in_words(fit)}, but below 0 for the largest among them"
     if fit.shape_lower > 0.0:
-        return HEAVY, f"{_interval(fit)} above 0: heavier than an exponential tail"
+        return HEAVY, f"{_shape_in_words(fit)} above 0: heavier than an exponential tail"
     if fit.shape_upper < fit.gaussian:
-        return BOUNDED, f"{_interval(fit)} below the Gaussian's {fit.gaussian:.2f}"
-    return NOT_GAUSSIAN, f"{_interval(fit)} not above 0"
+        return BOUNDED, f"{_shape_in_words(fit)} below the Gaussian's {fit.gaussian:.2f}"
+    return NOT_GAUSSIAN, f"{_shape_in_words(fit)} not above 0"

@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table and draw the curves; return the exit code."""
+    """Print the table of bounds and draw their curves; return the exit code."""
     from tailproof._util.optional import require
     from tailproof.bandits.schedules import MomentBound, Setting
     from tailproof.theory import report

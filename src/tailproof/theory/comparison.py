@@ -99,7 +99,7 @@ class Comparison:
 
 
 def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
-    """Compute all bounds at `rounds` (k,), none above the horizon."""
+    """Compute all regret bounds at `rounds` (k,), none above the horizon."""
     s, kernel, dim = problem.setting, problem.kernel, problem.arms.shape[1]
     gain = gain_upper_bound(kernel, problem.arms, s.ridge, rounds)
     rate = None
@@ -108,10 +108,10 @@ def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
     elif isinstance(kernel, Matern):
         rate = matern_lower_rate(s.moment, s.norm_bound, rounds, dim=dim, nu=kernel.nu)
     trivial = trivial_regret_bound(s, rounds)
-    return Comparison(rounds, gain, trivial, _columns(problem, rounds, gain), rate)
+    return Comparison(rounds, gain, trivial, _bound_columns(problem, rounds, gain), rate)
 
 
-def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
+def _bound_columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
     s, n = problem.setting, len(problem.arms)
 
     def theorem1() -> tuple[str, Array]:
@@ -128,7 +128,7 @@ def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[
         return f"ATA-GP-UCB, Nystrom features of accuracy {eps:g}", bound
 
     def exact() -> tuple[str, Array]:
-        m, residual = _rank(problem)
+        m, residual = _exact_feature_rank(problem)
         bound = exact_features_regret_bound(s, rounds, gain, directions=m, residual=residual)
         return f"ATA-GP-UCB, the arms' {m} exact features", bound
 
@@ -146,7 +146,7 @@ def _columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[
     return tuple(columns)
 
 
-def _rank(problem: Problem) -> tuple[int, float]:
+def _exact_feature_rank(problem: Problem) -> tuple[int, float]:
     """Return the number of exact features, and what they leave out of k(x, x).
 
     With the tolerance of `Exact()`, or with that of rounding where the horizon needs it.
@@ -164,7 +164,7 @@ def _rank(problem: Problem) -> tuple[int, float]:
 def _quadrature_bound(
     problem: Problem, nodes: int, rounds: NDArray[np.int64], gain: Array
 ) -> Array:
-    least = _least_nodes(problem)
+    least = _least_quadrature_nodes(problem)
     if nodes < least:
         raise ValueError(
             f"`nodes > 1 / l^2` must hold for Theorem 3, but got nodes={nodes}; take at least "
@@ -178,7 +178,7 @@ def _quadrature_bound(
     )
 
 
-def _least_nodes(problem: Problem) -> int:
+def _least_quadrature_nodes(problem: Problem) -> int:
     """Smallest number of nodes a side above 1/l^2, l relative to the arms' range."""
     kernel = problem.kernel
     if not isinstance(kernel, SquaredExponential):
@@ -194,7 +194,7 @@ def best_nodes(problem: Problem, gain: float) -> int:
     More nodes lower the kernel's error and raise the number of directions. Searched from 1/l^2,
     below which the quadrature does not converge, to the number Theorem 3 names.
     """
-    horizon, least = problem.setting.horizon, _least_nodes(problem)
+    horizon, least = problem.setting.horizon, _least_quadrature_nodes(problem)
     most = max(least, QuadratureFourier(1).nodes_for_theorem(horizon))
     at_horizon, gains = np.array([horizon]), np.array([gain])
     bounds = [
@@ -215,7 +215,7 @@ def informative_horizons(problem: Problem) -> dict[str, int | None]:
     for T, gain_at_horizon in zip(horizons.tolist(), gain, strict=True):
         extended = replace(problem, setting=replace(problem.setting, horizon=T))
         trivial = float(trivial_regret_bound(extended.setting, T))
-        for column in _columns(extended, np.array([T]), np.array([gain_at_horizon])):
+        for column in _bound_columns(extended, np.array([T]), np.array([gain_at_horizon])):
             beats = column.values is not None and float(column.values[0]) < trivial
             if informative.get(column.name) is None:
                 informative[column.name] = T if beats else None

@@ -83,10 +83,10 @@ def information_gain(kernel: Kernel, points: ArrayLike, ridge: float) -> float:
     X = _checked_arms(kernel, points)
     sites, counts = np.unique(X, axis=0, return_counts=True)
     ridge = checks.positive("ridge", ridge)
-    return float(_gains(kernel.matrix(sites, sites), counts[None, :].astype(float), ridge)[0])
+    return float(_play_gains(kernel.matrix(sites, sites), counts[None, :].astype(float), ridge)[0])
 
 
-def _gains(gram: Array, counts: Array, ridge: float) -> Array:
+def _play_gains(gram: Array, counts: Array, ridge: float) -> Array:
     """Information gain of each row of `counts` (b, n) plays of the arms with matrix `gram`."""
     root = np.sqrt(counts / ridge)
     inner = gram * root[:, :, None] * root[:, None, :]
@@ -125,8 +125,8 @@ def exact_maximum_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int
         )
     gram = kernel.matrix(X, X)
     best, best_counts = -math.inf, np.zeros(n)
-    for counts in _count_batches(n, count):
-        gains = _gains(gram, counts, ridge)
+    for counts in _play_count_batches(n, count):
+        gains = _play_gains(gram, counts, ridge)
         top = int(np.argmax(gains))
         # Mirror images differ by rounding; the first of them stays.
         if gains[top] > best + TIE * max(abs(best), 1.0) or not math.isfinite(best):
@@ -134,7 +134,7 @@ def exact_maximum_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int
     return ExactGain(best, best_counts.astype(np.int64))
 
 
-def _count_batches(n: int, count: int) -> Iterator[Array]:
+def _play_count_batches(n: int, count: int) -> Iterator[Array]:
     """Yield all multisets of `count` out of n as plays (b, n), some at a time."""
     multisets = combinations_with_replacement(range(n), count)
     size = max(BATCH_ENTRIES // (n * n), 1)
@@ -214,7 +214,7 @@ def gain_upper_bound(
     upper = np.empty(distinct.size)
     for i, count in enumerate(distinct.tolist()):
         # K = Psi Psi^T + E with E >= 0: ln det grows by at most trace(E of the points) / lambda.
-        relaxed = _relaxed_maximum(psi, ridge, count, tolerance) + 0.5 * count * residual / ridge
+        relaxed = _relaxed_gain(psi, ridge, count, tolerance) + 0.5 * count * residual / ridge
         # Hadamard's inequality is the better bound while plays are fewer than arms.
         upper[i] = min(relaxed, 0.5 * count * hadamard)
     # gamma_t never falls with t, so a smaller bound at a later round bounds the earlier ones too.
@@ -222,7 +222,7 @@ def gain_upper_bound(
     return monotone[where].reshape(t.shape)
 
 
-def _relaxed_maximum(psi: Array, ridge: float, count: int, tolerance: float) -> float:
+def _relaxed_gain(psi: Array, ridge: float, count: int, tolerance: float) -> float:
     """Return the certificate's bound on max F for coordinates `psi` (n, r) and t = `count`."""
     n, upper = len(psi), math.inf
     weights = np.full(n, count / n)

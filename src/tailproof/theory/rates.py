@@ -81,8 +81,8 @@ def matern_gain_exponent(dim: ArrayLike, nu: ArrayLike) -> Array:
     >>> matern_gain_exponent(dim=[1, 2], nu=2.5).round(4)
     array([0.2857, 0.5455])
     """
-    pairs = _pairs(dim)
-    smoothness = _checked("nu", nu, "nu > 0", lambda x: x > 0.0)
+    pairs = _dim_times_next(dim)
+    smoothness = _rate_input("nu", nu, "nu > 0", lambda x: x > 0.0)
     return np.asarray(pairs / (2.0 * smoothness + pairs))
 
 
@@ -130,7 +130,7 @@ def regret_exponent(
     >>> float(regret_exponent(1, alpha=1.0, kernel="se")), float(regret_exponent(3, 1.0, "se"))
     (0.75, 0.5)
     """
-    a = _alpha(alpha)
+    a = _rate_alpha(alpha)
     kernels = {1: KERNELS, 2: ("se", "matern"), 3: ("se",), 4: KERNELS}
     if theorem not in kernels:
         raise ValueError(f"`theorem` must be 1, 2, 3 or 4, but got theorem={theorem!r}.")
@@ -158,7 +158,7 @@ def matern_is_sublinear(alpha: ArrayLike, nu: ArrayLike, dim: ArrayLike) -> NDAr
     >>> matern_is_sublinear(alpha=1.0, nu=2.5, dim=[1, 2])
     array([ True, False])
     """
-    a = _alpha(alpha)
+    a = _rate_alpha(alpha)
     return np.asarray(matern_gain_exponent(dim, nu) < a / (1.0 + a))
 
 
@@ -170,7 +170,7 @@ def matern_least_smoothness(alpha: ArrayLike, dim: ArrayLike) -> Array:
     >>> matern_least_smoothness(alpha=[0.5, 1.0], dim=1)
     array([2., 1.])
     """
-    return np.asarray(_pairs(dim) / (2.0 * _alpha(alpha)))
+    return np.asarray(_dim_times_next(dim) / (2.0 * _rate_alpha(alpha)))
 
 
 def squared_exponential_lower_rate(
@@ -214,7 +214,7 @@ def matern_lower_rate(
     return moment.v ** (nu / below) * B ** (d * a / below) * T ** ((nu + d * a) / below)
 
 
-def _checked(
+def _rate_input(
     name: str, value: ArrayLike, rule: str, holds: Callable[[Array], NDArray[np.bool_]]
 ) -> Array:
     array = np.asarray(value, dtype=np.float64)
@@ -223,10 +223,10 @@ def _checked(
     return array
 
 
-def _alpha(alpha: ArrayLike) -> Array:
-    return _checked("alpha", alpha, "0 < alpha <= 1", lambda x: (x > 0.0) & (x <= 1.0))
+def _rate_alpha(alpha: ArrayLike) -> Array:
+    return _rate_input("alpha", alpha, "0 < alpha <= 1", lambda x: (x > 0.0) & (x <= 1.0))
 
 
-def _pairs(dim: ArrayLike) -> Array:
-    d = _checked("dim", dim, "dim >= 1", lambda x: x >= 1.0)
+def _dim_times_next(dim: ArrayLike) -> Array:
+    d = _rate_input("dim", dim, "dim >= 1", lambda x: x >= 1.0)
     return np.asarray(d * (d + 1.0))

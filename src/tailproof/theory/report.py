@@ -20,13 +20,13 @@ from tailproof.theory.rates import (
 
 
 def table_rounds(horizon: int) -> NDArray[np.int64]:
-    """Return 10, 20, 50, 100, .. and the horizon."""
+    """Return the rounds of the bounds' table: 10, 20, 50, 100, .. and the horizon."""
     steps = [m * 10**k for k in range(1, 19) for m in (1, 2, 5) if m * 10**k < horizon]
     return np.array([*steps, horizon], dtype=np.int64)
 
 
 def table(comparison: Comparison) -> str:
-    """Return the comparison as text, a row a round."""
+    """Return the comparison of bounds as text, a row a round."""
     header = ["T", "gamma_T <=", *(c.name for c in comparison.columns), "any policy", "lower rate"]
     bounds = [
         comparison.gain,
@@ -62,24 +62,24 @@ def legend(kernel_name: str, problem: Problem, comparison: Comparison) -> str:
         if column.values is None:
             lines.append(f"{column.name}: {column.policy}. No bound: {column.reason}")
         else:
-            lines.append(f"{column.name}: {column.policy}. {_reach(horizons[column.name])}")
+            lines.append(f"{column.name}: {column.policy}. {_reach_text(horizons[column.name])}")
     if comparison.lower_rate is None:
         lines.append("lower rate: Theorem 2 covers the SE and Matern kernels only.")
     else:
         lines.append(
             f"lower rate: {OPEN_CONSTANT}. It is for the whole cube; compare slopes, not heights."
         )
-    lines.append(_exponents(kernel_name, problem))
+    lines.append(_exponents_text(kernel_name, problem))
     return "\n".join(lines)
 
 
-def _reach(horizon: int | None) -> str:
+def _reach_text(horizon: int | None) -> str:
     if horizon is None:
         return f"Promises nothing at any horizon up to 10^{MAX_POWER}."
     return f"Beats the trivial bound at a horizon of 10^{len(str(horizon)) - 1}."
 
 
-def _exponents(kernel_name: str, problem: Problem) -> str:
+def _exponents_text(kernel_name: str, problem: Problem) -> str:
     alpha, dim = problem.setting.moment.alpha, problem.arms.shape[1]
     nu = problem.kernel.nu if isinstance(problem.kernel, Matern) else None
     theorems = {"se": (1, 3, 4, 2), "matern": (1, 4, 2), "linear": (1, 4)}[kernel_name]

@@ -36,7 +36,7 @@ class Posterior(Protocol):
         """Number of payoffs added."""
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff."""
+        """Add one payoff to the posterior."""
 
     def mean(self) -> Array:
         """Posterior mean of the arms, (n,); not to be written to."""

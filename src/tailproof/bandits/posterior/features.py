@@ -37,7 +37,7 @@ class FeaturePosterior:
 
     def _change_coordinates(self, embedding: Embedding) -> None:
         self.embedding, self.directions = embedding, embedding.size
-        self._residual = self._left_out(self._prior, embedding.squared_norms())
+        self._residual = self._left_out_variance(self._prior, embedding.squared_norms())
         self.estimator.coordinates_changed(embedding.coordinates)
         self._refresh()
 
@@ -56,7 +56,7 @@ class FeaturePosterior:
 
     @property
     def count(self) -> int:
-        """Number of payoffs added."""
+        """Number of payoffs added to the feature posterior."""
         return self._count
 
     @property
@@ -70,7 +70,7 @@ class FeaturePosterior:
         return len(self.roots) - self._inputs.ridge * float(self.roots @ self.roots)
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff."""
+        """Add one payoff to the feature posterior."""
         self._update(arm, payoff, None)
 
     def _update(self, arm: int, payoff: float, embedding: Embedding | None) -> None:
@@ -88,9 +88,9 @@ class FeaturePosterior:
         if self._count % REFRESH == 0:
             self._refresh()
             return
-        self._step(arm)
+        self._add_payoff_by_rank_one(arm)
 
-    def _step(self, arm: int) -> None:
+    def _add_payoff_by_rank_one(self, arm: int) -> None:
         """Add one payoff of an arm to the eigendecomposition of H, by rank one."""
         spectrum = (self._values, self.roots, self.vectors, self.leverage)
         self.log_det += eigen.add_payoff(*spectrum, self.embedding.coordinates, arm)
@@ -100,7 +100,7 @@ class FeaturePosterior:
         if self._is_prior():
             return np.zeros(len(self._prior))
         if self._cached_mean is None:
-            e, sums = self.embedding, self._sums()
+            e, sums = self.embedding, self._direction_sums()
             self._cached_mean = eigen.direction_mean(
                 e.coordinates, e.directions, e.copies, sums, self.roots, self.vectors
             )
@@ -124,12 +124,12 @@ class FeaturePosterior:
         return result
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Mean and variance at any points."""
+        """Posterior mean and variance at any points, from their features."""
         prior = self._inputs.kernel.diagonal(points).astype(np.float64)
         if self._is_prior():
             return np.zeros(len(points)), prior
         ridge, copies = self._inputs.ridge, self.embedding.copies
-        sums = self._sums()
+        sums = self._direction_sums()
         inside, outside = self.embedding.query(points)
         mean = inside @ eigen.mean_weights(
             self.embedding.directions, copies, sums, self.roots, self.vectors
@@ -143,7 +143,7 @@ class FeaturePosterior:
             outside_norms = np.einsum("ij,ij,j->i", outside, outside, copies)
             variance += outside_norms
             norms += outside_norms
-        return mean, variance + self._left_out(prior, norms)
+        return mean, variance + self._left_out_variance(prior, norms)
 
     def state(self) -> dict[str, Any]:
         """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
@@ -164,19 +164,19 @@ class FeaturePosterior:
         for arm in arms[refreshed:].tolist():
             self._count += 1
             self._counts[arm] += 1.0
-            self._step(arm)
+            self._add_payoff_by_rank_one(arm)
 
     def _is_prior(self) -> bool:
         """Before the first payoff, or with an empty dictionary, where choice (i) would be 0."""
         return self._count == 0 or len(self.embedding.directions) == 0
 
-    def _left_out(self, prior: Array, norms: Array) -> Array:
+    def _left_out_variance(self, prior: Array, norms: Array) -> Array:
         """k(x, x) - |phi(x)|^2 under choice (ii), nothing under choice (i)."""
         if self._inputs.with_residual:
             return np.maximum(prior - norms, 0.0)
         return np.zeros_like(prior)
 
-    def _sums(self) -> Array:
+    def _direction_sums(self) -> Array:
         """Robust estimates r_hat of the sums in every direction, (u,)."""
         threshold = self._inputs.truncation(self._count, self.directions)
         return self.estimator.estimate(self.embedding, self, threshold)

@@ -77,7 +77,7 @@ class NystromPosterior(FeaturePosterior):
         counts[arm] += 1.0
         drawn = self._sampling.draw(self.variance(), counts, self._inputs.ridge, self._rng)
         same = np.array_equal(drawn, self.dictionary)
-        self._update(arm, payoff, None if same else self._embed(drawn))
+        self._update(arm, payoff, None if same else self._embed_dictionary(drawn))
         self.dictionary = drawn
 
     def state(self) -> dict[str, Any]:
@@ -98,10 +98,10 @@ class NystromPosterior(FeaturePosterior):
                 f"`{least} <= refreshed <= {len(arms)}` must hold, but got {refreshed}."
             )
         self.dictionary = np.array(dictionary, dtype=np.int64)
-        self._change_coordinates(self._embed(self.dictionary))
+        self._change_coordinates(self._embed_dictionary(self.dictionary))
         self._replay(state, arms, payoffs, refreshed)
 
-    def _embed(self, dictionary: Indices) -> Embedding:
+    def _embed_dictionary(self, dictionary: Indices) -> Embedding:
         kernel, X = self._inputs.kernel, self._inputs.X
         return nystrom_embedding(self._nystrom, self.kernel_coordinates, dictionary, kernel, X)
 

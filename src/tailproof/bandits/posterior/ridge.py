@@ -68,7 +68,7 @@ class RidgePosterior:
 
     @property
     def count(self) -> int:
-        """Number of payoffs added."""
+        """Number of payoffs added to the ridge regression."""
         return self._count
 
     def add(self, arm: int, payoff: float) -> None:
@@ -86,11 +86,11 @@ class RidgePosterior:
             self._refresh()
 
     def mean(self) -> Array:
-        """Posterior mean of the arms."""
+        """Kernel ridge regression's mean of the arms."""
         return self._mean
 
     def variance(self) -> Array:
-        """Posterior variance of the arms."""
+        """Kernel ridge regression's variance of the arms."""
         result: Array = compiled.variances(self._leverage, self._ridge, self._no_residual)
         return result
 

@@ -35,7 +35,7 @@ class UpperBound(Protocol):
 
 
 @functools.cache
-def _sobol(dimension: int, count: int) -> Array:
+def _sobol_candidates(dimension: int, count: int) -> Array:
     from scipy.stats import qmc  # loading scipy.stats is slow
 
     points = np.asarray(qmc.Sobol(dimension, scramble=False).random(count))
@@ -47,7 +47,7 @@ def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
     """Return Sobol points in [0, 1)^dimension under a random shift, (count, dimension)."""
     if dimension == 0:
         return np.zeros((count, 0))
-    return (_sobol(dimension, count) + rng.random(dimension)) % 1.0
+    return (_sobol_candidates(dimension, count) + rng.random(dimension)) % 1.0
 
 
 def maximize_ucb(
@@ -75,11 +75,11 @@ def maximize_ucb(
         near = space.snap(_points_around(best, rng))
         candidates = np.vstack([candidates, near])
         values = np.append(values, ucb(near))
-    starts = _spaced(candidates[np.argsort(-values, kind="stable")], _STARTS)
+    starts = _spaced_starts(candidates[np.argsort(-values, kind="stable")], _STARTS)
     free = np.flatnonzero(~space.discrete)
     for _ in range(_ROUNDS):
         if len(free):
-            starts = _climb(space, posterior, kappa, starts, free)
+            starts = _climb_ucb(space, posterior, kappa, starts, free)
         moved = False
         if len(free) < space.dimension:
             starts, moved = _best_neighbors(space, posterior, kappa, starts)
@@ -97,7 +97,7 @@ def _points_around(best: Array, rng: np.random.Generator) -> Array:
     return np.clip((best[:, None, :] + moves).reshape(-1, best.shape[1]), 0.0, 1.0)
 
 
-def _spaced(points: Array, count: int) -> Array:
+def _spaced_starts(points: Array, count: int) -> Array:
     """Return the first `count` of `points`, best first, that are not close to one taken before."""
     taken = points[:1]
     while len(taken) < count:
@@ -122,7 +122,7 @@ def _best_neighbors(
     return U, moved
 
 
-def _climb(
+def _climb_ucb(
     space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array, free: NDArray[np.int64]
 ) -> Array:
     """Improve the continuous coordinates of all rows of U in one search: their sum is separable."""

@@ -50,10 +50,10 @@ class KernelLayout:
     @property
     def n_groups(self) -> int:
         """Number of additive groups."""
-        return len(self._groups)
+        return len(self._columns_of_groups)
 
     @functools.cached_property
-    def _groups(self) -> list[slice | Indices]:
+    def _columns_of_groups(self) -> list[slice | Indices]:
         """The columns of each additive group."""
         count = int(self.group_of_column.max(initial=0)) + 1
         if count == 1:
@@ -67,23 +67,23 @@ class KernelLayout:
     def correlations(self, X: Array, Y: Array, inverse: Array) -> Array:
         """Return R between the rows of X (n, p) and of Y (m, p), (n, m)."""
         groups = []
-        for columns in self._groups:
+        for columns in self._columns_of_groups:
             squared = _squared_distances(X[:, columns], Y[:, columns], inverse[columns])
             for rows in _row_blocks(squared):
-                _radial(self.kernel, squared[rows])
+                _radial_correlation(self.kernel, squared[rows])
             groups.append(squared)
-        return _mean(groups)
+        return _mean_over_groups(groups)
 
     def correlations_gradient(self, x: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
         """Return R between x (p,) and the rows of Y, (m,), and its derivatives in x, (m, p)."""
         scaled = (x - Y) * inverse
         values, gradient = [], scaled * (-inverse / self.n_groups)
-        for columns in self._groups:
+        for columns in self._columns_of_groups:
             d = scaled[:, columns]
-            value, slope = _radial(self.kernel, np.einsum("ij,ij->i", d, d))
+            value, slope = _radial_correlation(self.kernel, np.einsum("ij,ij->i", d, d))
             gradient[:, columns] *= slope[:, None]
             values.append(value)
-        return _mean(values), gradient
+        return _mean_over_groups(values), gradient
 
     def lengthscale_gradient(self, X: Array, inverse: Array, weight: Array) -> Array:
         """Return sum_ij weight_ij dR_ij / d ln(lengthscale), (q,), of the rows of X (n, p).
@@ -93,12 +93,12 @@ class KernelLayout:
         M = weight s, its row sums m, and z the scaled columns.
         """
         by_column = np.zeros(X.shape[1])
-        for columns in self._groups:
+        for columns in self._columns_of_groups:
             squared = _squared_distances(X[:, columns], X[:, columns], inverse[columns])
             z = X[:, columns] * inverse[columns]
             z -= z.mean(axis=0)  # so that less cancels
             for rows in _row_blocks(squared):
-                M = _radial(self.kernel, squared[rows])[1]
+                M = _radial_correlation(self.kernel, squared[rows])[1]
                 M *= weight[rows]
                 np.fill_diagonal(M[:, rows], 0.0)  # the diagonal of R is constant
                 by_column[columns] += M.sum(axis=1) @ (z[rows] * z[rows])
@@ -136,7 +136,7 @@ def _squared_distances(X: Array, Y: Array, inverse: Array) -> Array:
     return np.asarray(cdist(X * inverse, Y * inverse, "sqeuclidean"))
 
 
-def _mean(groups: list[Array]) -> Array:
+def _mean_over_groups(groups: list[Array]) -> Array:
     return groups[0] if len(groups) == 1 else sum(groups[1:], start=groups[0]) / len(groups)
 
 
@@ -150,7 +150,7 @@ def _row_blocks(matrix: Array) -> Iterator[slice]:
         yield slice(first, min(first + count, len(matrix)))
 
 
-def _radial(kernel: str, squared: Array) -> tuple[Array, Array]:
+def _radial_correlation(kernel: str, squared: Array) -> tuple[Array, Array]:
     """Return k(r), written over r^2 = `squared`, and -2 dk / d(r^2)."""
     if kernel == "se":
         squared *= -0.5

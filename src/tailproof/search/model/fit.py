@@ -114,14 +114,14 @@ def fit_model(
     removed = raw - z if config.loss.restores_mean else np.zeros(count)
     fit = _RobustFit(z, removed, np.ones(count), model.psi, z, np.zeros(count))
     for _ in range(3 if previous is None else 2):
-        fit = _alternate(observations, fit, model, config)
+        fit = _alternate_location_and_psi(observations, fit, model, config)
         if config.loss.restores_mean:
             noise_scale = _fit_noise_scale(fit.fitted, fit.residuals * fit.scales)
             model = replace(model, noise_scale=noise_scale)
             fit = replace(fit, scales=noise_scale.at(fit.fitted))
-            fit = _alternate(observations, fit, model, config)
+            fit = _alternate_location_and_psi(observations, fit, model, config)
         model = replace(model, kernel=_fit_kernel(observations, fit, model, config))
-    fit = _alternate(observations, fit, model, config)
+    fit = _alternate_location_and_psi(observations, fit, model, config)
     if not config.loss.restores_mean:
         return replace(model, psi=fit.psi)
     psi = choose_psi(fit.psi, fit.residuals)
@@ -175,7 +175,7 @@ def _refit_location(
     return replace(fit, fitted=fitted, residuals=residuals + fit.removed / fit.scales)
 
 
-def _alternate(
+def _alternate_location_and_psi(
     observations: Observations, fit: _RobustFit, model: ModelParameters, config: ModelConfig
 ) -> _RobustFit:
     """Return the fit with location and psi for the model's kernel parameters, found in turns.
@@ -267,11 +267,13 @@ def solve_m_estimate(
     first, fitted = psi.start, start
     stages = max(math.ceil(math.log(max(4.0 * distance / first.width, 1.0), _WIDENING)), 0)
     for stage in range(min(stages, _MOST_STAGES), -1, -1):
-        fitted = _descend(smoother, first.widened(_WIDENING**stage), z, scales, fitted)
-    return fitted if first == psi else _descend(smoother, psi, z, scales, fitted)
+        fitted = _m_estimate_from(smoother, first.widened(_WIDENING**stage), z, scales, fitted)
+    return fitted if first == psi else _m_estimate_from(smoother, psi, z, scales, fitted)
 
 
-def _descend(smoother: Smoother, psi: PsiFunction, z: Array, scales: Array, start: Array) -> Array:
+def _m_estimate_from(
+    smoother: Smoother, psi: PsiFunction, z: Array, scales: Array, start: Array
+) -> Array:
     fitted, ahead, momentum = start, start, 1.0
     for _ in range(_STEPS):
         new = smoother.fit(ahead + scales * psi((z - ahead) / scales))

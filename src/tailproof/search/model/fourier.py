@@ -56,7 +56,7 @@ class FourierBasis:
         frequencies, weights = [], []
         for g in range(groups):
             columns = np.flatnonzero(group == g)
-            grid, weight = _grid(_nodes(inverse[columns]))
+            grid, weight = _frequency_grid(_fourier_nodes(inverse[columns]))
             block = np.zeros((len(grid), len(inverse)))
             block[:, columns] = math.sqrt(2.0) * grid * inverse[columns]
             frequencies.append(block)
@@ -68,11 +68,11 @@ class FourierBasis:
 
     @property
     def count(self) -> int:
-        """Number of features."""
+        """Number of Fourier features."""
         return len(self._cosine) + len(self._sine)
 
     def features(self, X: Array) -> Array:
-        """Return phi of the rows of X (n, p), shape (n, m)."""
+        """Return the Fourier features phi of the rows of X (n, p), shape (n, m)."""
         angle = X @ self._frequencies.T
         return np.hstack([self._cosine * np.cos(angle), self._sine * np.sin(angle[:, self._pair])])
 
@@ -95,10 +95,10 @@ def suits(inverse: Array, group: Indices, groups: int) -> bool:
 
 def size(inverse: Array, group: Indices, groups: int) -> int:
     """Return how many features a `FourierBasis` of these columns has."""
-    return sum(_size(_nodes(inverse[group == g])) for g in range(groups))
+    return sum(_feature_count(_fourier_nodes(inverse[group == g])) for g in range(groups))
 
 
-def _nodes(inverse: Array) -> tuple[int, ...]:
+def _fourier_nodes(inverse: Array) -> tuple[int, ...]:
     """Return the least n with n! a^(2n) / (2n)! at most the error allowed, for each entry a."""
 
     def error(n: int, a: float) -> float:
@@ -109,7 +109,7 @@ def _nodes(inverse: Array) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _rule(nodes: int) -> tuple[Array, Array]:
+def _column_rule(nodes: int) -> tuple[Array, Array]:
     """Return the inner nodes of one column and their weights; the outer ones weigh too little."""
     roots, weights = gauss_hermite(nodes)
     outwards = np.abs(roots)
@@ -119,9 +119,9 @@ def _rule(nodes: int) -> tuple[Array, Array]:
 
 
 @functools.lru_cache(maxsize=256)
-def _grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
+def _frequency_grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
     """Return one of each pair +-t of a group's grid, (g, columns), and the pairs' weights, (g,)."""
-    grid, weights = half_grid([_rule(n) for n in nodes])
+    grid, weights = half_grid([_column_rule(n) for n in nodes])
     pairs = weights * np.where(grid.any(axis=1), 2.0, 1.0)
     order = np.argsort(pairs, kind="stable")
     kept = np.sort(order[np.cumsum(pairs[order]) > _CORNERS])
@@ -129,8 +129,8 @@ def _grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _size(nodes: tuple[int, ...]) -> int:
-    """Return how many features a group has."""
-    _, weights = _grid(nodes)
+def _feature_count(nodes: tuple[int, ...]) -> int:
+    """Return how many Fourier features a group has."""
+    _, weights = _frequency_grid(nodes)
     odd = all(n % 2 for n in nodes)  # then the frequency 0 is among them
     return 2 * len(weights) - odd

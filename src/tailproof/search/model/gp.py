@@ -161,7 +161,7 @@ def _times_transpose(rows: Array, lower: Array) -> Array:
     return product.T
 
 
-def _gram(rows: Array) -> Array:
+def _feature_gram(rows: Array) -> Array:
     """Return rows' rows of (n, m), (m, m): half of it computed, the other half copied."""
     if not len(rows):
         return np.zeros((rows.shape[1], rows.shape[1]))
@@ -181,7 +181,7 @@ def _cholesky_of_precision(gram: Array, noise_var: float) -> Array:
         return scipy.linalg.cholesky(precision, lower=True, check_finite=False)
 
 
-def _design(phi: Array, signal_var: float) -> Array:
+def _feature_design(phi: Array, signal_var: float) -> Array:
     """Return the rows (sqrt(signal) phi, 1) of features and the constant, (n, m + 1)."""
     rows = np.empty((len(phi), phi.shape[1] + 1))
     np.multiply(phi, np.sqrt(signal_var), out=rows[:, :-1])
@@ -200,44 +200,44 @@ class SparseGP:
         self, basis: Basis, kernel: KernelParameters, told: Array, precision: Array, pending: Array
     ) -> None:
         self.basis, self.kernel = basis, kernel
-        self._rows = _design(told, kernel.signal_var)
+        self._rows = _feature_design(told, kernel.signal_var)
         self._precision = precision
-        self._gram = _gram(self._rows * np.sqrt(precision)[:, None])
-        self._pending = _design(pending, kernel.signal_var)
+        self._feature_gram = _feature_gram(self._rows * np.sqrt(precision)[:, None])
+        self._pending = _feature_design(pending, kernel.signal_var)
 
     @functools.cached_property
-    def _factor(self) -> Array:
-        return _cholesky_of_precision(self._gram, self.kernel.noise_var)
+    def _precision_factor(self) -> Array:
+        return _cholesky_of_precision(self._feature_gram, self.kernel.noise_var)
 
     @functools.cached_property
-    def _inverse_factor(self) -> Array:
-        return _triangular_inverse(self._factor)
+    def _inverse_precision_factor(self) -> Array:
+        return _triangular_inverse(self._precision_factor)
 
     def leverage(self) -> Array:
         """Return the derivative of each fitted value in its own payoff, (n,), in [0, 1]."""
-        half = _times_transpose(self._rows, self._inverse_factor)
+        half = _times_transpose(self._rows, self._inverse_precision_factor)
         return np.einsum("ij,ij->i", half, half) * self._precision / self.kernel.noise_var
 
     def smoother(self, noise_var: float) -> Smoother:
         """Return the map from payoffs to fitted values under another noise variance."""
-        factor = _cholesky_of_precision(self._gram, noise_var)
+        factor = _cholesky_of_precision(self._feature_gram, noise_var)
         inverse = scipy.linalg.cho_solve((factor, True), np.eye(len(factor)), check_finite=False)
         return Smoother(self._rows, self._precision, inverse / noise_var)
 
     def condition(self, payoffs: Array, *, centered: bool = False) -> GPPosterior:
-        """Return the posterior given the payoffs (n,).
+        """Return the Gaussian process posterior given the payoffs (n,).
 
         If `centered`, of the process less its mean over the payoffs' points: what all points share
         is then in neither mean nor variance.
         """
         moment = self._rows.T @ (self._precision * payoffs) / self.kernel.noise_var
-        weights = scipy.linalg.cho_solve((self._factor, True), moment, check_finite=False)
+        weights = scipy.linalg.cho_solve((self._precision_factor, True), moment, check_finite=False)
         if len(self._pending):
-            gram = self._gram + _gram(self._pending)
+            gram = self._feature_gram + _feature_gram(self._pending)
             factor = _cholesky_of_precision(gram, self.kernel.noise_var)
             inverse_factor = _triangular_inverse(factor)
         else:
-            inverse_factor = self._inverse_factor
+            inverse_factor = self._inverse_precision_factor
         origin = self._rows.mean(axis=0) if centered else np.zeros(self._rows.shape[1])
         return GPPosterior(self.basis, self.kernel.signal_var, weights, inverse_factor, origin)
 
@@ -266,10 +266,10 @@ class GPPosterior:
     origin: Array  # row of the design that is subtracted from every other, (m + 1,)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Return mean and variance at the rows of X (n, p)."""
+        """Return the posterior mean and variance at the rows of X (n, p)."""
         phi = self.basis.features(X)
         unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
-        rows = _design(phi, self.signal_var)
+        rows = _feature_design(phi, self.signal_var)
         rows -= self.origin
         mean = rows @ self.weights
         half = _times_transpose(rows, self.inverse_factor)

@@ -74,12 +74,12 @@ class NoiseScale:
     center: float = 0.0
 
     def at(self, location: Array) -> Array:
-        """Return s where the location m is `location`, (n,)."""
+        """Return the noise scale s where the location m is `location`, (n,)."""
         log = self.rate * (location - self.center)
         return np.exp(np.clip(log, -_LARGEST_LOG_SCALE, _LARGEST_LOG_SCALE))
 
     def with_derivative(self, location: float) -> tuple[float, float]:
-        """Return s and ds / dm at one point."""
+        """Return the noise scale s and ds / dm at one point."""
         log = self.rate * (location - self.center)
         s = math.exp(min(max(log, -_LARGEST_LOG_SCALE), _LARGEST_LOG_SCALE))
         return s, self.rate * s if abs(log) < _LARGEST_LOG_SCALE else 0.0

@@ -108,7 +108,7 @@ class Posterior:
         variance += (s - 1.0) ** 2 * tail.variance
         variance_gradient = variance_gradient + 2.0 * s_gradient * (s - 1.0) * tail.variance
         if tail.deviation is None:
-            return _bound(mean, mean_gradient, variance, variance_gradient, kappa)
+            return _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
         shift, shift_variance, shift_gradient, gradient = tail.deviation.predict_gradient(x)
         shift_gradient = tail.scale * (s_gradient * shift + s * shift_gradient)
         shift *= s * tail.scale
@@ -117,8 +117,8 @@ class Posterior:
             return mean + p * shift, mean_gradient + p * shift_gradient
         gradient = tail.scale**2 * s * (2.0 * s_gradient * shift_variance + s * gradient)
         shift_variance *= (s * tail.scale) ** 2
-        constant = _bound(mean, mean_gradient, variance, variance_gradient, kappa)
-        varying = _bound(
+        constant = _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
+        varying = _upper_confidence_bound(
             mean + shift,
             mean_gradient + shift_gradient,
             variance + shift_variance,
@@ -134,7 +134,7 @@ class Posterior:
         return bias * self.parameters.noise_scale.at(self.location.predict(X)[0])
 
 
-def _bound(
+def _upper_confidence_bound(
     mean: float, mean_gradient: Array, variance: float, variance_gradient: Array, kappa: float
 ) -> tuple[float, Array]:
     """Return mean + kappa x standard deviation, and its gradient."""

@@ -95,7 +95,7 @@ class StudentTPsi:
 
     @property
     def width(self) -> float:
-        """Where psi is largest."""
+        """The residual where psi is largest."""
         return 1.0 / math.sqrt(self.decay)
 
     @property
@@ -105,9 +105,9 @@ class StudentTPsi:
 
     def __call__(self, residuals: Array) -> Array:
         """Return psi of residuals, (n,)."""
-        return self._redescend(residuals) - self.center
+        return self._student_t_redescend(residuals) - self.center
 
-    def _redescend(self, residuals: Array) -> Array:
+    def _student_t_redescend(self, residuals: Array) -> Array:
         # For a huge residual this is 1 / (decay e); the square must not overflow.
         size = np.minimum(np.abs(residuals), 1e150)
         return residuals / (1.0 + self.decay * size * size)
@@ -118,7 +118,7 @@ class StudentTPsi:
 
     def excess(self, residuals: Array) -> Array:
         """Return the part of residuals that does not count, (n,)."""
-        return residuals - self._redescend(residuals)
+        return residuals - self._student_t_redescend(residuals)
 
     def clipped(self, residuals: Array) -> Mask:
         """Return which residuals lie outside the window, or beyond psi's maximum, (n,)."""
@@ -170,7 +170,7 @@ class Winsorize(RobustLoss):
         checks.fields(self, deviations=checks.positive)
 
     def prepare(self, payoffs: Array) -> Array:
-        """Return the payoffs clipped."""
+        """Return the payoffs clipped by the loss."""
         center = float(np.median(payoffs))
         reach = self.deviations * 1.4826 * float(np.median(np.abs(payoffs - center)))
         return np.clip(payoffs, center - reach, center + reach) if reach > 0.0 else payoffs
@@ -217,9 +217,7 @@ class AdaptiveWindow(RobustLoss):
 
     def __post_init__(self) -> None:
         share = functools.partial(checks.in_unit_interval, closed_above=True)
-        checks.fields(self, least=share, caution=checks.number, gain=share)
-        if self.caution < 0.0:
-            raise ValueError(f"`caution >= 0` must hold, but got caution={self.caution!r}.")
+        checks.fields(self, least=share, caution=checks.non_negative, gain=share)
 
     def prepare(self, payoffs: Array) -> Array:
         """Return the payoffs, the few largest and smallest not far beyond the others.
@@ -247,7 +245,7 @@ class AdaptiveWindow(RobustLoss):
         usual = window_around_median(e)
         if n < FEWEST:
             return usual
-        outside = _counts_outside(n)
+        outside = _residuals_outside_window(n)
         low, high = e[outside][:, None], e[n - 1 - outside][None, :]
         sums, squares = np.append(0.0, np.cumsum(e)), np.append(0.0, np.cumsum(e * e))
         first, last = outside[:, None], n - outside[None, :]
@@ -277,14 +275,14 @@ def asymptotic_variance(psi: PsiFunction, e: Array) -> float:
 
 
 def window_around_median(e: Array, deviations: float = _USUAL) -> WindowPsi:
-    """Return the window of some robust standard deviations around the median."""
+    """Return the psi of a window `deviations` robust sigmas around the median residual."""
     middle = float(np.median(e))
     reach = max(deviations * 1.4826 * float(np.median(np.abs(e - middle))), LEAST_HALF_WIDTH)
     psi = WindowPsi(middle - reach, middle + reach)
     return replace(psi, center=float(np.mean(psi(e))), slope=float(np.mean(~psi.clipped(e))))
 
 
-def _counts_outside(n: int) -> NDArray[np.int64]:
+def _residuals_outside_window(n: int) -> NDArray[np.int64]:
     """Return how many of n residuals a window may leave out on one side."""
     small = [0.0, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15]
     shares = np.array([*small, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6])

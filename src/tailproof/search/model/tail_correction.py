@@ -149,7 +149,7 @@ def balance(values: Array) -> float:
     >>> balance(np.array([0.0, 1.0])), balance(np.array([1.0, -1.0]))
     (0.6666666666666667, 1.0)
     """
-    total, sizes = _relative_sums(values)
+    total, sizes = _relative_outlier_sums(values)
     return 1.0 - total / (sizes + 2.0)
 
 
@@ -163,11 +163,11 @@ def one_sided(values: Array) -> float:
     >>> one_sided(np.array([0.0, 1.0])), one_sided(np.array([1.0, -1.0]))
     (1.0, 0.5)
     """
-    total, sizes = _relative_sums(values)
+    total, sizes = _relative_outlier_sums(values)
     return (total + 2.0) / (sizes + 2.0)
 
 
-def _relative_sums(values: Array) -> tuple[float, float]:
+def _relative_outlier_sums(values: Array) -> tuple[float, float]:
     """Return |sum of the values| and the sum of |values|, in units of the largest |value|."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:

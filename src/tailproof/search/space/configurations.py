@@ -61,10 +61,10 @@ class Configurations(EncodedSpace):
         if not self.names:
             raise ValueError("`configurations` must have at least one name, but got none.")
         rows = [tuple(constant(name, row[name]) for name in self.names) for row in given]
-        self._numeric = [all(map(_is_number, column)) for column in zip(*rows, strict=True)]
+        self._numeric = [all(map(_is_plain_number, column)) for column in zip(*rows, strict=True)]
         unique: dict[tuple[Any, ...], tuple[Constant, ...]] = {}
         for values in rows:
-            unique.setdefault(self._key(values), values)
+            unique.setdefault(self._row_key(values), values)
         self._rows = list(unique.values())
         self._index = {key: k for k, key in enumerate(unique)}
         columns = list(zip(self.names, self._numeric, zip(*self._rows, strict=True), strict=True))
@@ -84,7 +84,7 @@ class Configurations(EncodedSpace):
         Configurations(2 of x, y)
         """
         # A data frame is no Mapping, but dict() takes it, as everything with keys.
-        if not hasattr(columns, "keys") or not all(map(_is_column, dict(columns).values())):
+        if not hasattr(columns, "keys") or not all(map(_is_sequence, dict(columns).values())):
             raise ValueError(f"`columns` must map names to columns, but got {columns!r}.")
         table = dict(columns)
         lengths = {name: len(column) for name, column in table.items()}
@@ -108,7 +108,7 @@ class Configurations(EncodedSpace):
 
     def params(self, u: ArrayLike) -> dict[str, Any]:
         """Return the configuration at u (1,), as a new dict."""
-        index = self._grid.index(self._point(u))
+        index = self._grid.index(self._cube_point(u))
         return dict(zip(self.names, self._rows[int(index[0])], strict=True))
 
     def position(self, params: Mapping[str, Any]) -> Array:
@@ -118,8 +118,8 @@ class Configurations(EncodedSpace):
     def index(self, params: Mapping[str, Any]) -> int:
         """Return the row of a configuration; numbers may differ by 1e-9 of their size."""
         check_names(params, self.names)
-        key = self._key([constant(name, params[name]) for name in self.names])
-        found = self._index[key] if key in self._index else self._closest(key)
+        key = self._row_key([constant(name, params[name]) for name in self.names])
+        found = self._index[key] if key in self._index else self._closest_row(key)
         if found is None:
             raise ValueError(
                 f"`params` must be one of the {len(self)} configurations, but got {dict(params)!r}."
@@ -127,17 +127,17 @@ class Configurations(EncodedSpace):
         return found
 
     def state(self) -> dict[str, Any]:
-        """Return a JSON-able description, for `space_from_state`."""
+        """Return a JSON-able description of the rows, for `space_from_state`."""
         columns = zip(self.names, zip(*self._rows, strict=True), strict=True)
         listed = [{"name": name, "values": [list(typed(v)) for v in c]} for name, c in columns]
         return {"kind": "configurations", "columns": listed}
 
-    def _key(self, row: Sequence[Constant]) -> tuple[Any, ...]:
+    def _row_key(self, row: Sequence[Constant]) -> tuple[Any, ...]:
         """Return what equal rows share: in columns of numbers the number, else (type, value)."""
         pairs = zip(row, self._numeric, strict=True)
-        return tuple(v if numeric and _is_number(v) else typed(v) for v, numeric in pairs)
+        return tuple(v if numeric and _is_plain_number(v) else typed(v) for v, numeric in pairs)
 
-    def _closest(self, key: tuple[Any, ...]) -> int | None:
+    def _closest_row(self, key: tuple[Any, ...]) -> int | None:
         """Return the nearest row whose numbers are those of `key` up to rounding, if any."""
         try:
             numbers = np.array([float(part) for part in itertools.compress(key, self._numeric)])
@@ -191,9 +191,9 @@ class _Rows(Grid):
         return self.position(near[np.argsort(squares[near], kind="stable")][:wanted])
 
 
-def _is_number(value: Any) -> bool:
+def _is_plain_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def _is_column(values: Any) -> bool:
+def _is_sequence(values: Any) -> bool:
     return hasattr(values, "__len__") and not isinstance(values, str | Mapping)

@@ -84,11 +84,11 @@ class Continuum:
         return np.where(at_low, 0.0, np.where(at_high, 1.0, u))
 
     def snap(self, u: Array) -> Array:
-        """Return the canonical positions of the values at u, (n,)."""
+        """Return the canonical cube positions of the values at u, (n,)."""
         return self.position(self.from_unit(u))
 
     def encode(self, u: Array) -> Array:
-        """Return u itself, (n, 1)."""
+        """Return u itself as the encoding, (n, 1)."""
         return u[:, None].copy()
 
     def neighbors(self, u: float) -> Array:
@@ -135,7 +135,7 @@ class Grid:
         return self.position(np.arange(self.count))
 
     def snap(self, u: Array) -> Array:
-        """Return the canonical positions of the values at u, (n,)."""
+        """Return the canonical cube positions of the values at u, (n,)."""
         return self.position(self.index(u))
 
     def encode(self, u: Array) -> Array:
@@ -214,14 +214,14 @@ class EncodedSpace:
 
     def snap(self, U: ArrayLike) -> Array:
         """Return canonical places (n, dimension): rows are equal where configurations are."""
-        points = self._points(U)
+        points = self._cube_points(U)
         for column, encoding in enumerate(self._encodings):
             points[:, column] = encoding.snap(points[:, column].copy())
         return points
 
     def encode(self, U: ArrayLike) -> Array:
         """Return the model's coordinates of configurations, (n, encoded_dimension)."""
-        points = self._points(U)
+        points = self._cube_points(U)
         parts = [e.encode(points[:, k].copy()) for k, e in enumerate(self._encodings)]
         return np.hstack(parts) if parts else np.empty((len(points), 0))
 
@@ -230,7 +230,7 @@ class EncodedSpace:
 
         A step is the next number up or down, or any other option of a Choice.
         """
-        start = self.snap(self._point(u)[None, :])[0]
+        start = self.snap(self._cube_point(u)[None, :])[0]
         steps = [e.neighbors(float(start[k])) for k, e in enumerate(self._encodings)]
         result = np.tile(start, (sum(map(len, steps)), 1))
         columns = np.repeat(np.arange(self.dimension), [len(places) for places in steps])
@@ -245,7 +245,7 @@ class EncodedSpace:
         grids = np.meshgrid(*places, indexing="ij")
         return np.stack([g.ravel() for g in grids], axis=1) if grids else np.empty((1, 0))
 
-    def _points(self, U: ArrayLike) -> Array:
+    def _cube_points(self, U: ArrayLike) -> Array:
         """Return a new (n, dimension) array of places in the cube."""
         points = checks.finite_array("U", U, ndim=2)
         if points.shape[1] != self.dimension:
@@ -255,6 +255,6 @@ class EncodedSpace:
             raise ValueError(f"`0 <= U <= 1` must hold, but got {outside[0]!r}.")
         return points
 
-    def _point(self, u: ArrayLike) -> Array:
+    def _cube_point(self, u: ArrayLike) -> Array:
         """Return one place in the cube, (dimension,)."""
-        return self._points(checks.finite_array("u", u, ndim=1)[None, :])[0]
+        return self._cube_points(checks.finite_array("u", u, ndim=1)[None, :])[0]

@@ -42,11 +42,11 @@ class _Number:
 
     @property
     def count(self) -> int | None:
-        """Number of values, None for a continuum."""
+        """Number of values of the parameter, None for a continuum."""
         return self.encoding.count
 
     def state(self) -> dict[str, Any]:
-        """Return a JSON-able description."""
+        """Return a JSON-able description of the parameter."""
         ends = {"low": self.low, "high": self.high}
         return {"kind": type(self).__name__.lower(), **ends, "log": self.log, "step": self.step}
 
@@ -85,26 +85,26 @@ class Float(_Number):
         high = checks.number("high", self.high) + 0.0
         log = checks.flag("log", self.log)
         step = None if self.step is None else checks.positive("step", self.step)
-        _set(self, low=low, high=high, log=log, step=step)
+        _set_parameter_fields(self, low=low, high=high, log=log, step=step)
         _check_order(low, high)
         if log and low < _SMALLEST:
-            _refuse(f"`low >= {_SMALLEST}` must hold for a log scale", low=low)
-        if not _SMALLEST <= self._size <= _LARGEST:
+            _refuse_value(f"`low >= {_SMALLEST}` must hold for a log scale", low=low)
+        if not _SMALLEST <= self._bound_size <= _LARGEST:
             rule = f"`{_SMALLEST} <= max(|low|, |high|) <= {_LARGEST}` must hold"
-            _refuse(rule, low=low, high=high)
-        if high - low < 1e-10 * self._size:
+            _refuse_value(rule, low=low, high=high)
+        if high - low < 1e-10 * self._bound_size:
             rule = "`high - low` must be at least 1e-10 of the larger end's size"
-            _refuse(rule, low=low, high=high)
+            _refuse_value(rule, low=low, high=high)
         if step is None:
-            _set(self, encoding=Continuum(low, high, log=log))
+            _set_parameter_fields(self, encoding=Continuum(low, high, log=log))
             return
         if log:
-            _refuse("`step` must be None for a log scale", step=step)
+            _refuse_value("`step` must be None for a log scale", step=step)
         steps = math.floor((_exact(high) - _exact(low)) / _exact(step) + _exact(_STEP_TOLERANCE))
-        if steps < 1 or step < 1e-12 * self._size:
+        if steps < 1 or step < 1e-12 * self._bound_size:
             rule = "`step` must be at most high - low and at least 1e-12 of the larger end's size"
-            _refuse(rule, step=step, low=low, high=high)
-        _set(self, encoding=Grid(steps + 1))
+            _refuse_value(rule, step=step, low=low, high=high)
+        _set_parameter_fields(self, encoding=Grid(steps + 1))
 
     def value(self, u: float) -> float:
         """Return the value at u in [0, 1]."""
@@ -115,22 +115,22 @@ class Float(_Number):
     def position(self, value: Any, name: str = "value") -> float:
         """Return the canonical u of a value; one between two decimals counts as the nearer."""
         number = checks.number(name, value)
-        below, above = (self.low, self.high) if self.log else (self._size, self._size)
+        below, above = (self.low, self.high) if self.log else (self._bound_size, self._bound_size)
         if not self.low - _ROUNDING * below <= number <= self.high + _ROUNDING * above:
-            _refuse(f"`{self.low!r} <= {name} <= {self.high!r}` must hold", **{name: value})
+            _refuse_value(f"`{self.low!r} <= {name} <= {self.high!r}` must hold", **{name: value})
         if isinstance(self.encoding, Continuum):
             return float(self.encoding.position(np.clip([number], self.low, self.high))[0])
         assert self.step is not None
         index = round((number - self.low) / self.step)
         index = min(max(index, 0), self.encoding.count - 1)
-        allowed = max(_STEP_TOLERANCE * self.step, _ROUNDING * self._size)
+        allowed = max(_STEP_TOLERANCE * self.step, _ROUNDING * self._bound_size)
         if abs(number - self._step_value(index)) > allowed:
             steps = f"{self.count} steps of {self.step!r} from {self.low!r}"
-            _refuse(f"`{name}` must be one of {steps}", **{name: value})
+            _refuse_value(f"`{name}` must be one of {steps}", **{name: value})
         return float(self.encoding.position(np.array([index]))[0])
 
     @property
-    def _size(self) -> float:
+    def _bound_size(self) -> float:
         return max(abs(self.low), abs(self.high))
 
     def _step_value(self, index: int) -> float:
@@ -169,19 +169,19 @@ class Int(_Number):
     encoding: Grid = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        low, high = _whole("low", self.low), _whole("high", self.high)
+        low, high = _whole_bound("low", self.low), _whole_bound("high", self.high)
         step = checks.integer("step", self.step, low=1)
         log = checks.flag("log", self.log)
         _check_order(low, high)
         if max(-low, high) > _LARGEST_INTEGER:
-            _refuse("`-2**50 <= low` and `high <= 2**50` must hold", low=low, high=high)
+            _refuse_value("`-2**50 <= low` and `high <= 2**50` must hold", low=low, high=high)
         if step > high - low:
-            _refuse("`step <= high - low` must hold", low=low, high=high, step=step)
+            _refuse_value("`step <= high - low` must hold", low=low, high=high, step=step)
         if log and not (low >= 1 and high <= _LARGEST_LOG_INTEGER and step == 1):
             rule = "`1 <= low`, `high <= 10**13` and `step == 1` must hold for a log scale"
-            _refuse(rule, low=low, high=high, step=step)
+            _refuse_value(rule, low=low, high=high, step=step)
         encoding = LogIntegers(low, high) if log else Grid((high - low) // step + 1)
-        _set(self, low=low, high=high, log=log, step=step, encoding=encoding)
+        _set_parameter_fields(self, low=low, high=high, log=log, step=step, encoding=encoding)
 
     def value(self, u: float) -> int:
         """Return the integer at u: each has an equal share of [0, 1], or of the log scale."""
@@ -196,7 +196,7 @@ class Int(_Number):
         if off or beyond or not 0 <= index < self.encoding.count:
             steps = f" in steps of {self.step}" if self.step != 1 else ""
             integers = f"an integer from {self.low} to {self.high}{steps}"
-            _refuse(f"`{name}` must be {integers}", **{name: value})
+            _refuse_value(f"`{name}` must be {integers}", **{name: value})
         return float(self.encoding.position(np.array([index]))[0])
 
 
@@ -229,7 +229,7 @@ class Choice:
         keys = tuple(map(typed, plain))
         if len(set(keys)) < len(keys):
             raise ValueError(f"`options` must be distinct, but got {list(plain)}.")
-        _set(self, options=plain, encoding=Categories(len(plain)), _typed=keys)
+        _set_parameter_fields(self, options=plain, encoding=Categories(len(plain)), _typed=keys)
 
     def __repr__(self) -> str:
         return f"Choice({', '.join(map(repr, self.options))})"
@@ -247,11 +247,11 @@ class Choice:
         """Return the canonical u of an option."""
         key = typed(constant(name, value))
         if key not in self._typed:
-            _refuse(f"`{name}` must be one of {list(self.options)}", **{name: value})
+            _refuse_value(f"`{name}` must be one of {list(self.options)}", **{name: value})
         return float(self.encoding.position(np.array([self._typed.index(key)]))[0])
 
     def state(self) -> dict[str, Any]:
-        """Return a JSON-able description."""
+        """Return a JSON-able description of the parameter."""
         return {"kind": "choice", "options": [list(key) for key in self._typed]}
 
 
@@ -271,7 +271,7 @@ class Fixed:
 
     def __post_init__(self) -> None:
         plain = constant("constant", self.constant)
-        _set(self, constant=plain, _typed=typed(plain))
+        _set_parameter_fields(self, constant=plain, _typed=typed(plain))
 
     def __repr__(self) -> str:
         return f"Fixed({self.constant!r})"
@@ -281,10 +281,10 @@ class Fixed:
         plain = constant(name, value)
         kinds = {type(plain), type(self.constant)}
         if plain != self.constant or (len(kinds) > 1 and kinds != {int, float}):
-            _refuse(f"`{name}` must be {self.constant!r}", **{name: value})
+            _refuse_value(f"`{name}` must be {self.constant!r}", **{name: value})
 
     def state(self) -> dict[str, Any]:
-        """Return a JSON-able description."""
+        """Return a JSON-able description of the parameter."""
         return {"kind": "fixed", "constant": list(self._typed)}
 
 
@@ -300,24 +300,24 @@ def parameter_from_state(state: Mapping[str, Any]) -> Parameter:
     if kind == "choice":
         return Choice(*(untyped(*key) for key in state["options"]))
     if kind != "fixed":
-        _refuse("`kind` must be float, int, choice or fixed", kind=kind)
+        _refuse_value("`kind` must be float, int, choice or fixed", kind=kind)
     return Fixed(untyped(*state["constant"]))
 
 
-def _refuse(rule: str, /, **given: Any) -> NoReturn:
-    """Raise an error that names a rule and the arguments that break it."""
+def _refuse_value(rule: str, /, **given: Any) -> NoReturn:
+    """Raise an error that names a rule for parameters and the arguments that break it."""
     shown = ", ".join(f"{name}={value!r}" for name, value in given.items())
     raise ValueError(f"{rule}, but got {shown}.")
 
 
-def _set(target: Any, **values: Any) -> None:
-    """Set fields of a frozen object that is being made."""
+def _set_parameter_fields(target: Any, **values: Any) -> None:
+    """Set fields of a frozen parameter that is being made."""
     for name, value in values.items():
         object.__setattr__(target, name, value)
 
 
 def _exact(number: float | None) -> Fraction:
-    """Return the decimal that a float is written as: 1/10 for 0.1."""
+    """Return the decimal that a bound or step is written as: 1/10 for 0.1."""
     return Fraction(repr(number))
 
 
@@ -325,14 +325,14 @@ def _unit_point(u: Any) -> Array:
     """Return one position as an array of one: the encodings take arrays."""
     number = checks.number("u", u)
     if not 0.0 <= number <= 1.0:
-        _refuse("`0 <= u <= 1` must hold", u=u)
+        _refuse_value("`0 <= u <= 1` must hold", u=u)
     return np.array([number])
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole_bound(name: str, value: Any) -> int:
     number = checks.number(name, value)
     if not number.is_integer():
-        _refuse(f"`{name}` must be an integer", **{name: value})
+        _refuse_value(f"`{name}` must be an integer", **{name: value})
     return int(number)
 
 

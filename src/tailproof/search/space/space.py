@@ -94,7 +94,7 @@ class Space(EncodedSpace):
 
     def params(self, u: ArrayLike) -> dict[str, Any]:
         """Return the configuration at u (dimension,)."""
-        coordinate = iter(self._point(u))
+        coordinate = iter(self._cube_point(u))
         return {
             name: p.constant if isinstance(p, Fixed) else p.value(float(next(coordinate)))
             for name, p in self._parameters.items()
@@ -112,7 +112,7 @@ class Space(EncodedSpace):
         return np.array(result, dtype=np.float64)
 
     def state(self) -> dict[str, Any]:
-        """Return a JSON-able description, for `space_from_state`."""
+        """Return a JSON-able description of the space, for `space_from_state`."""
         listed = [{"name": name, **p.state()} for name, p in self._parameters.items()]
         return {"kind": "space", "parameters": listed}
 
