@@ -104,7 +104,7 @@ LEAVING_SOMETHING = """
 from tailproof.experiments import runner
 list(runner.local_pool(2)([]))
 from joblib.externals.loky.backend import resource_tracker
-resource_tracker.register("/something", "dummy")
+resource_tracker.register("/tmp/no such file of tailproof", "file")
 print("the last message", flush=True)
 """
 
