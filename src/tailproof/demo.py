@@ -62,16 +62,16 @@ class Sizes:
 def main(out: Path, sizes: Sizes | None = None, seed: int = 0) -> int:
     """Run the demo into the folder `out`; return the exit code, 130 if it was interrupted."""
     try:
-        return _main(out, Sizes() if sizes is None else sizes, seed)
+        return _run_demo(out, Sizes() if sizes is None else sizes, seed)
     except KeyboardInterrupt:
         print("tailproof demo: interrupted.", file=sys.stderr)
         return INTERRUPTED
 
 
-def _main(out: Path, sizes: Sizes, seed: int) -> int:
+def _run_demo(out: Path, sizes: Sizes, seed: int) -> int:
     require("optuna", "tune")  # better missing now than after the work
     require("joblib", "experiments")
-    _empty_folder(out)
+    _empty_demo_folder(out)
     tuned = tuning.run(out / TUNE, evaluations=sizes.evaluations, seed=seed)
     if tuned.exit_code != 0 or tuned.report is None:
         return tuned.exit_code
@@ -109,7 +109,7 @@ def _main(out: Path, sizes: Sizes, seed: int) -> int:
     return 0
 
 
-def _empty_folder(out: Path) -> None:
+def _empty_demo_folder(out: Path) -> None:
     """Make the folder, or remove an earlier demo from it; a folder of anything else is refused."""
     marker = out / _MARKER
     if out.exists() and not marker.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -123,7 +123,7 @@ def _empty_folder(out: Path) -> None:
 
 
 def summary_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return best observed run, recommended and truly best setting as rows under `HEADER`.
+    """Return the demo's summary: best observed, recommended, truly best setting under `HEADER`.
 
     Parameters
     ----------

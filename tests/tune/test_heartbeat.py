@@ -30,7 +30,7 @@ def test_the_heartbeat_is_that_of_the_trial_that_runs():
 
 def test_signatures_of_other_machines_are_never_is_surely_dead(monkeypatch):
     owner = dead_signature()
-    monkeypatch.setattr(heartbeat, "_machine", lambda: "another boot")
+    monkeypatch.setattr(heartbeat, "_machine_id", lambda: "another boot")
     assert not is_surely_dead(owner)
     assert not is_surely_dead("")
     assert not is_surely_dead("x y z w")

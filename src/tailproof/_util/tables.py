@@ -167,7 +167,7 @@ class CsvTable:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether `text` can be read as a float, as " 1e3" can and "2020-01-01" cannot."""
+    """Tell whether a table cell can be read as a float, as " 1e3" can and "2020-01-01" cannot."""
     try:
         float(text)
     except ValueError:

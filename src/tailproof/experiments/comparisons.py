@@ -100,7 +100,7 @@ def compare_variants(panel: Panel, records: Records) -> Iterator[VariantComparis
             continue
         count = min(panel.repetitions_of(key), panel.repetitions_of(base))
         curves, base_curves = (regrets(panel, records, name, count) for name in (key, base))
-        lower, upper = _interval(curves[:, -1] - base_curves[:, -1])
+        lower, upper = _variant_interval(curves[:, -1] - base_curves[:, -1])
         tenth = int(np.searchsorted(panel.recorded_rounds, panel.rounds / 10.0))
         betas = [[records[panel.letter, p, i]["beta"] for i in range(count)] for p in (key, base)]
         yield VariantComparison(
@@ -117,7 +117,7 @@ def compare_variants(panel: Panel, records: Records) -> Iterator[VariantComparis
         )
 
 
-def _interval(paired: Array) -> tuple[float | None, float | None]:
+def _variant_interval(paired: Array) -> tuple[float | None, float | None]:
     n = len(paired)
     if n < 2:
         return None, None
@@ -165,7 +165,7 @@ _VERDICTS = {
 
 
 def describe_variants(plan: Plan, records: Records) -> dict[str, str]:
-    """Return a few sentences for each variant over all panels that have it, from its numbers."""
+    """Compare each variant with its base in a few sentences, over all panels that have it."""
     cases: dict[str, list[tuple[Panel, VariantComparison]]] = {}
     for panel in plan.panels:
         for comparison in compare_variants(panel, records):
@@ -173,18 +173,18 @@ def describe_variants(plan: Plan, records: Records) -> dict[str, str]:
     return {
         key: f"{POLICIES[key].title}: {POLICIES[key].change}. "
         + (
-            _truncation_sentence(*found[0], records)
+            _variant_band_sentence(*found[0], records)
             if found[0][0].letter == "f"
-            else _regret_sentences(found)
+            else _variant_regret_sentences(found)
         )
         for key, found in cases.items()
     }
 
 
-def _regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) -> str:
+def _variant_regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) -> str:
     base = POLICIES[cases[0][1].base].title
     verdicts = "; ".join(
-        f"{words} in " + listed([_numbers(*case) for case in chosen])
+        f"{words} in " + listed([_variant_numbers(*case) for case in chosen])
         for verdict, words in _VERDICTS.items()
         if (chosen := [case for case in cases if case[1].verdict == verdict])
     )
@@ -197,14 +197,14 @@ def _regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) -> str:
     return text + more if flat else text
 
 
-def _numbers(panel: Panel, comparison: VariantComparison) -> str:
+def _variant_numbers(panel: Panel, comparison: VariantComparison) -> str:
     text = f"{panel.letter} ({comparison.mean:.3f} against {comparison.base_mean:.3f}"
     if comparison.lower is None or comparison.upper is None:
         return text + ", one repetition)"
     return text + f"; difference {comparison.lower:+.3f} to {comparison.upper:+.3f})"
 
 
-def _truncation_sentence(panel: Panel, comparison: VariantComparison, records: Records) -> str:
+def _variant_band_sentence(panel: Panel, comparison: VariantComparison, records: Records) -> str:
     key, base = comparison.policy, comparison.base
     fit, base_fit = (truncation_fit(panel, records, name) for name in (key, base))
     inside = "holds" if fit.band_holds_f else "does not hold"

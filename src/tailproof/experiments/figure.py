@@ -37,15 +37,15 @@ def draw(plan: Plan, records: Records, *, variants: bool = False) -> Any:
         if not variants:
             shown = [policy for policy in shown if not policy.is_variant]
         if letter == "f":
-            _bands(axis, panel, records, shown)
+            _draw_bands(axis, panel, records, shown)
         else:
-            _curves(axis, panel, records, shown, variants)
+            _draw_regret_curves(axis, panel, records, shown, variants)
         axis.set_title(f"({letter}) {panel.title}", fontsize=10)
-    _legend(figure, axes[:-1])
+    _figure_legend(figure, axes[:-1])
     return figure
 
 
-def _legend(figure: Any, axes: Iterable[Any]) -> None:
+def _figure_legend(figure: Any, axes: Iterable[Any]) -> None:
     """Put one legend for panels a to e below them all, where it hides no curve."""
     entries: dict[str, Any] = {}
     for axis in axes:
@@ -59,7 +59,7 @@ def _legend(figure: Any, axes: Iterable[Any]) -> None:
         )
 
 
-def _curves(
+def _draw_regret_curves(
     axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy], variants: bool
 ) -> None:
     rounds = panel.recorded_rounds
@@ -70,7 +70,7 @@ def _curves(
         curves = regrets(panel, records, key, count)
         mean, sd = curves.mean(axis=0), sample_std(curves)
         alpha = 0.4 if variants and not policy.is_variant else 1.0
-        axis.plot(rounds, mean, label=policy.title, **_style(policy), alpha=alpha)
+        axis.plot(rounds, mean, label=policy.title, **_line_style_of(policy), alpha=alpha)
         if variants:
             continue
         if not np.isnan(sd).any():
@@ -79,11 +79,11 @@ def _curves(
             at = slice(min(step - 1 + 2 * place, len(rounds) - 1), None, step)
             bars = {"fmt": "none", "capsize": 2, "elinewidth": 0.8, "color": COLORS[policy.family]}
             axis.errorbar(rounds[at], mean[at], sd[at], **bars)
-        _paper_values(axis, panel, policy)
+        _draw_paper_values(axis, panel, policy)
     axis.set(xlabel="round T", ylabel="R_T / T", xlim=(0, rounds[-1] * 1.03))
 
 
-def _paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
+def _draw_paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
     recorded = {t: panel.paper_value(policy.key, t) for t in panel.recorded_rounds.tolist()}
     values = {t: value for t, value in recorded.items() if value is not None}
     if values:
@@ -92,13 +92,13 @@ def _paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
         axis.plot(list(values), list(values.values()), "D", **style)
 
 
-def _bands(axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy]) -> None:
+def _draw_bands(axis: Any, panel: Panel, records: Records, policies: list[FigurePolicy]) -> None:
     x = ARMS[:, 0]
     f = None
     for policy in policies:
         fit = truncation_fit(panel, records, policy.key)
         f = fit.f
-        axis.plot(x, fit.mean, label=policy.title, **_style(policy))
+        axis.plot(x, fit.mean, label=policy.title, **_line_style_of(policy))
         lower, upper = fit.mean - fit.std, fit.mean + fit.std
         axis.fill_between(x, lower, upper, alpha=0.2, linewidth=0, color=COLORS[policy.family])
     if f is not None:
@@ -107,7 +107,7 @@ def _bands(axis: Any, panel: Panel, records: Records, policies: Iterable[FigureP
     axis.legend(fontsize=7)
 
 
-def _style(policy: FigurePolicy) -> dict[str, Any]:
+def _line_style_of(policy: FigurePolicy) -> dict[str, Any]:
     line = "--" if policy.is_variant else "-"
     if policy.is_variant and policy.schedule == "theory":
         line = ":"

@@ -101,7 +101,7 @@ _PAPER = {
 }
 
 
-def _panel(
+def _paper_panel(
     letter: str, title: str, source: Source, policies: tuple[str, ...], nodes: int | None = None
 ) -> Panel:
     """Return a panel at the paper's size, with five repetitions of the variants."""
@@ -116,16 +116,16 @@ def synthetic_panels() -> dict[str, Panel]:
     b = Synthetic(_SE, pareto, (0.0, 1.0), 0.9)
     c = Synthetic(_MATERN, student, (-1.0, 1.0), 1.0)
     return {
-        "a": _panel("a", "SE, Student-t(3)", a, WITH_FOURIER, 32),
-        "b": _panel("b", "SE, Pareto(2)", b, WITH_FOURIER, 32),
-        "c": _panel("c", "Matérn 5/2, Student-t(3)", c, WITHOUT_FOURIER),
-        "f": _panel("f", "Effect of truncation on GP-UCB", Spiked(_SE), TRUNCATION),
+        "a": _paper_panel("a", "SE, Student-t(3)", a, WITH_FOURIER, 32),
+        "b": _paper_panel("b", "SE, Pareto(2)", b, WITH_FOURIER, 32),
+        "c": _paper_panel("c", "Matérn 5/2, Student-t(3)", c, WITHOUT_FOURIER),
+        "f": _paper_panel("f", "Effect of truncation on GP-UCB", Spiked(_SE), TRUNCATION),
     }
 
 
 def stocks_panel(arms: DataArms, *, stand_in: bool = False) -> Panel:
     """Return panel d on the paper's stocks, or on a stand-in, for which the paper has no values."""
-    panel = _panel("d", "Stock market data", Recorded(arms), WITHOUT_FOURIER)
+    panel = _paper_panel("d", "Stock market data", Recorded(arms), WITHOUT_FOURIER)
     if not stand_in:
         return panel
     return replace(panel, title="Stocks (open stand-in)", paper=PaperPanel(*_DATA))
@@ -134,4 +134,4 @@ def stocks_panel(arms: DataArms, *, stand_in: bool = False) -> Panel:
 def light_panel(arms: DataArms) -> Panel:
     """Return panel e: Fourier features with l^2 = 0.1 on the sensors' positions, 16 nodes each."""
     source = Recorded(arms, lengthscale=math.sqrt(0.1))
-    return _panel("e", "Light sensor data", source, WITH_FOURIER, 16)
+    return _paper_panel("e", "Light sensor data", source, WITH_FOURIER, 16)

@@ -113,7 +113,7 @@ class Plan:
             "seeds": "SeedSequence([seed, panel, purpose, repetition, policy]), the policy for "
             f"purposes of its own; panels {list(LETTERS)}, purposes {list(PURPOSES)}",
             "standard_deviation": "over repetitions, ddof 1",
-            "panels": {panel.letter: _describe(panel) for panel in self.panels},
+            "panels": {panel.letter: _panel_in_manifest(panel) for panel in self.panels},
         }
 
 
@@ -130,7 +130,7 @@ def source_digest(package: Path) -> str:
     return digest.hexdigest()
 
 
-def _describe(panel: Panel) -> dict[str, Any]:
+def _panel_in_manifest(panel: Panel) -> dict[str, Any]:
     return {
         "title": panel.title,
         "rounds": panel.rounds,

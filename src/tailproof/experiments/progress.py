@@ -48,7 +48,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         self._display.__enter__()
-        self._show()
+        self._show_progress()
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -60,9 +60,9 @@ class Progress:
         self._done += 1
         self._left[kind] -= 1
         self._measured.setdefault(kind, []).append(seconds)
-        self._show()
+        self._show_progress()
 
-    def _show(self) -> None:
+    def _show_progress(self) -> None:
         if self._done < self._total:  # leaving the display shows the last state
             self._display.update()
 

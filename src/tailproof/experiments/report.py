@@ -57,11 +57,11 @@ def report_values(
         "notices": notices,
         "figure": svg_uri(images["figure"]),
         "statements": summary["statements"],
-        "paper_rows": list(_paper_rows(panels)),
-        "crossing_rows": list(_crossing_rows(panels)),
+        "paper_rows": list(_report_rows_of_paper(panels)),
+        "crossing_rows": list(_report_rows_of_crossings(panels)),
         "variants": list(summary["variants"].values()),
         "variants_figure": svg_uri(images.get("variants", b"")),
-        "variant_rows": list(_variant_rows(panels)),
+        "variant_rows": list(_report_rows_of_variants(panels)),
         "time": duration(timings["seconds"]),
         "cpu_time": duration(timings["cpu_seconds"]),
         "sessions": len(timings["sessions"]),
@@ -80,12 +80,12 @@ def report_values(
     }
 
 
-def _shown(value: float | None, form: str) -> str:
+def _report_cell(value: float | None, form: str) -> str:
     return NONE if value is None else format(value, form)
 
 
-def _paper_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the last round of every policy of the paper, and every round with a paper's value."""
+def _report_rows_of_paper(panels: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield table rows of the report: last round of every policy, and rounds of paper's values."""
     for letter, panel in panels.items():
         for key, policy in panel["policies"].items():
             if POLICIES[key].is_variant or letter == "f":
@@ -94,11 +94,11 @@ def _paper_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
             for point in (*(p for p in earlier if p["paper"] is not None), last):
                 forms = {"round": ",", "mean": ".4f", "sd": ".4f", "paper": "g"}
                 forms["difference"] = "+.4f"
-                numbers = (_shown(point[name], form) for name, form in forms.items())
+                numbers = (_report_cell(point[name], form) for name, form in forms.items())
                 yield letter, policy["title"], *numbers
 
 
-def _crossing_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
+def _report_rows_of_crossings(panels: Mapping[str, Any]) -> Iterator[Row]:
     for letter, panel in panels.items():
         for key, crossing in panel.get("crossings", {}).items():
             at, paper = crossing["round"], crossing["paper"]
@@ -109,7 +109,7 @@ def _crossing_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
             yield letter, POLICIES[key].title, shown, paper_shown
 
 
-def _variant_rows(panels: Mapping[str, Any]) -> Iterator[Row]:
+def _report_rows_of_variants(panels: Mapping[str, Any]) -> Iterator[Row]:
     for letter, panel in panels.items():
         for key, variant in panel["variants"].items():
             lower, upper = variant["lower"], variant["upper"]

@@ -62,17 +62,17 @@ def reproduce(request: Request) -> dict[str, Any]:
         chosen, notices = choose_panels(request.panels, request.data)
         sizes = {letter: request.size(letter) for letter in chosen}
         plan = make_plan(chosen, sizes, seed=request.seed, policies=request.policies)
-        notices += _size_notices(plan, chosen)
+        notices += _notices_of_sizes(plan, chosen)
         for notice in notices:
             print(notice)
-        pool, workers, description = _pool(request)
+        pool, workers, description = _requested_pool(request)
     try:
         with runner.interruptible(), run_files.open_folder(out, plan.manifest()):
             records = runner.run_plan(plan, out, pool, workers)
             summary = results.write_results(plan, records, out)
             timings = results.timings(plan, records, description)
             write_json(out / results.TIMINGS, timings)
-            images = _write_figures(plan, records, out)
+            images = _write_reproduced_figures(plan, records, out)
             values = report_values(plan.manifest(), summary, timings, images, notices)
             write_text(out / REPORT, render("experiments/report.html", heading=1, **values))
     except KeyboardInterrupt:
@@ -126,7 +126,7 @@ def choose_panels(
     return found, notices
 
 
-def _size_notices(plan: Plan, chosen: Mapping[str, panels.Panel]) -> list[str]:
+def _notices_of_sizes(plan: Plan, chosen: Mapping[str, panels.Panel]) -> list[str]:
     notices = []
     small = [panel.letter for panel in plan.panels if not panel.at_paper_size]
     if small:
@@ -140,8 +140,8 @@ def _size_notices(plan: Plan, chosen: Mapping[str, panels.Panel]) -> list[str]:
     return notices
 
 
-def _pool(request: Request) -> tuple[runner.Pool, int, str]:
-    """Return the pool, how many workers it has, and its description."""
+def _requested_pool(request: Request) -> tuple[runner.Pool, int, str]:
+    """Return the pool that the request asks for, how many workers it has, and its description."""
     for module in ("jinja2", "matplotlib", "joblib", "threadpoolctl"):
         require(module, "experiments")  # better missing now than after the work
     if request.scheduler is not None:
@@ -153,7 +153,7 @@ def _pool(request: Request) -> tuple[runner.Pool, int, str]:
     return runner.local_pool(workers), workers, f"{workers} worker processes"
 
 
-def _write_figures(plan: Plan, records: Records, out: Path) -> dict[str, bytes]:
+def _write_reproduced_figures(plan: Plan, records: Records, out: Path) -> dict[str, bytes]:
     """Write the figure as PNG and SVG; return the SVG images of the report by name."""
     paper = figure.draw(plan, records)
     images = {"figure": image(paper, "svg")}

@@ -30,20 +30,20 @@ CURVES_HEADER = ("policy", "schedule", "repetition", "x", "f", "mean", "std")
 
 def write_results(plan: Plan, records: Records, out: Path) -> dict[str, Any]:
     """Write tables and summary to the folder `out` and return the summary."""
-    _write_csv(out / RESULTS, RESULTS_HEADER, _regret_rows(plan, records))
+    _write_result_table(out / RESULTS, RESULTS_HEADER, _regret_table_rows(plan, records))
     if any(panel.letter == "f" for panel in plan.panels):
-        _write_csv(out / CURVES, CURVES_HEADER, _curve_rows(plan, records))
+        _write_result_table(out / CURVES, CURVES_HEADER, _curve_table_rows(plan, records))
     content = summary(plan, records)
     write_json(out / SUMMARY, content)
     return content
 
 
-def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write_result_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with atomic_write(path, "w") as stream:
         csv.writer(stream, lineterminator="\n").writerows([header, *rows])
 
 
-def _regret_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
+def _regret_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
     for task in plan.tasks():
         panel, policy, repetition = task.name
         regret = records[task.name]["regret_per_round"]
@@ -51,7 +51,7 @@ def _regret_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
             yield panel, policy, POLICIES[policy].schedule, repetition, t, repr(value)
 
 
-def _curve_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
+def _curve_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
     for task in plan.tasks():
         panel, policy, repetition = task.name
         if panel == "f":
@@ -64,21 +64,21 @@ def _curve_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
 def summary(plan: Plan, records: Records) -> dict[str, Any]:
     """Return means and standard deviations of R_T / T, beside the paper's values where possible."""
     return {
-        "panels": {panel.letter: _panel(panel, records) for panel in plan.panels},
+        "panels": {panel.letter: _panel_summary(panel, records) for panel in plan.panels},
         "statements": [asdict(statement) for statement in check_statements(plan, records)],
         "variants": comparisons.describe_variants(plan, records),
     }
 
 
-def _panel(panel: Panel, records: Records) -> dict[str, Any]:
+def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
     result: dict[str, Any] = {
         "title": panel.title,
         "rounds": panel.rounds,
         "at_paper_size": panel.at_paper_size,
-        "policies": {key: _policy(panel, records, key) for key in panel.policies},
+        "policies": {key: _policy_summary(panel, records, key) for key in panel.policies},
     }
     if panel.letter == "f":
-        result["bands"] = {key: _band(panel, records, key) for key in panel.policies}
+        result["bands"] = {key: _band_summary(panel, records, key) for key in panel.policies}
     else:
         paper = panel.paper.crossing if panel.rounds == panel.paper.rounds else None
         result["crossings"] = {
@@ -93,7 +93,7 @@ def _panel(panel: Panel, records: Records) -> dict[str, Any]:
     return result
 
 
-def _policy(panel: Panel, records: Records, key: str) -> dict[str, Any]:
+def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
     curves = comparisons.regrets(panel, records, key)
     means, deviations = curves.mean(axis=0).tolist(), comparisons.sample_std(curves).tolist()
     curve = []
@@ -110,7 +110,7 @@ def _policy(panel: Panel, records: Records, key: str) -> dict[str, Any]:
     }
 
 
-def _band(panel: Panel, records: Records, key: str) -> dict[str, Any]:
+def _band_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
     fit = comparisons.truncation_fit(panel, records, key)
     return {
         "largest_error": fit.error,

@@ -38,16 +38,16 @@ def open_folder(out: Path, manifest: dict[str, Any]) -> Iterator[None]:
     Another manifest is a FolderMismatchError, another process that works in `out` a ValueError.
     """
     out.mkdir(parents=True, exist_ok=True)
-    with _lock(out):
-        _check_manifest(out, json.loads(json.dumps(manifest)))
+    with _lock_run_folder(out):
+        _check_folder_manifest(out, json.loads(json.dumps(manifest)))
         for leftover in out.rglob(f"{TEMPORARY_PREFIX}*"):
             leftover.unlink(missing_ok=True)
         yield
 
 
 @contextmanager
-def _lock(out: Path) -> Iterator[None]:
-    """Hold a lock that the operating system releases however this process ends."""
+def _lock_run_folder(out: Path) -> Iterator[None]:
+    """Lock the run files; the operating system releases them however this process ends."""
     try:
         import fcntl
     except ImportError:  # Windows has no such locks: there it is up to the user
@@ -63,7 +63,7 @@ def _lock(out: Path) -> Iterator[None]:
         yield
 
 
-def _check_manifest(out: Path, manifest: dict[str, Any]) -> None:
+def _check_folder_manifest(out: Path, manifest: dict[str, Any]) -> None:
     path = out / MANIFEST
     if not path.exists():
         if (out / RUNS).exists():
@@ -107,10 +107,10 @@ def differences(found: Any, wanted: Any, where: str = "") -> Iterable[str]:
             else:
                 yield from differences(found[key], wanted[key], place)
     elif found != wanted:
-        yield f"{where} is {_short(found)} there, {_short(wanted)} here"
+        yield f"{where} is {_short_json_value(found)} there, {_short_json_value(wanted)} here"
 
 
-def _short(value: Any) -> str:
+def _short_json_value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + ".."
 

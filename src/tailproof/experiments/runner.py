@@ -84,9 +84,9 @@ def local_pool(workers: int) -> Pool:
             pre_dispatch=2 * workers,
             max_nbytes=None,  # tasks are small: nothing is worth a shared file
         )
-        # Workers leave Ctrl-C to this process, from their first moment: see `_follow`.
+        # Workers leave Ctrl-C to this process, from their first moment: see `_follow_parent`.
         with blocked((signal.SIGINT,)):
-            finished = parallel(joblib.delayed(_work)(task) for task in tasks)
+            finished = parallel(joblib.delayed(_run_pool_task)(task) for task in tasks)
         try:
             yield from finished
         finally:
@@ -131,13 +131,13 @@ def cluster_pool(address: str, *, patience: float = 10.0) -> tuple[Pool, int]:
     The workers need tailproof installed, no data files and no common disk. `patience` is how
     many seconds the scheduler may take to answer.
     """
-    with _client(address, patience) as client:
+    with _cluster_client(address, patience) as client:
         threads = sum(client.nthreads().values())
     if threads == 0:
         raise OSError(f"the Dask scheduler at {address!r} has no workers.")
 
     def pool(tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
-        with _client(address, patience) as client:
+        with _cluster_client(address, patience) as client:
             # Not pure: no result may come from what another run left on the cluster.
             futures = client.map(run_repetition, tasks, pure=False)
             task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
@@ -151,7 +151,7 @@ def cluster_pool(address: str, *, patience: float = 10.0) -> tuple[Pool, int]:
     return pool, threads
 
 
-def _client(address: str, patience: float) -> Any:
+def _cluster_client(address: str, patience: float) -> Any:
     distributed = require("distributed", "cluster")
     try:
         return distributed.Client(address, timeout=patience, set_as_default=False)
@@ -159,16 +159,16 @@ def _client(address: str, patience: float) -> Any:
         raise OSError(f"no Dask scheduler answers at {address!r}: {error}") from error
 
 
-def _work(task: Task) -> tuple[Task, Record]:
-    """Do a task in a process of the local pool; with one worker, in this process."""
+def _run_pool_task(task: Task) -> tuple[Task, Record]:
+    """Run a task of the plan in a process of the local pool; with one worker, in this process."""
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
-        _follow(parent.pid)
+        _follow_parent(parent.pid)
     return task, run_repetition(task)
 
 
 @functools.cache
-def _follow(parent: int) -> None:
+def _follow_parent(parent: int) -> None:
     """Leave Ctrl-C to the parent process, and end when it has ended, even if it was killed."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)

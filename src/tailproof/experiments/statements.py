@@ -42,14 +42,14 @@ def check_statements(plan: Plan, records: Records) -> list[Statement]:
         if not panel.at_paper_size:
             continue
         if panel.letter == "f":
-            result += _truncation(panel, records)
+            result += _statement_truncation(panel, records)
         elif panel.paper.values and set(panel.paper.values) <= set(panel.policies):
-            check = _values if panel.letter in NEEDS_DATA else _order
+            check = _statement_values if panel.letter in NEEDS_DATA else _statement_order
             result += check(panel, records)
     return result
 
 
-def _values(panel: Panel, records: Records) -> Iterator[Statement]:
+def _statement_values(panel: Panel, records: Records) -> Iterator[Statement]:
     rounds = panel.recorded_rounds.tolist()
     for key, values in panel.paper.values.items():
         curve = regrets(panel, records, key).mean(axis=0)
@@ -63,7 +63,7 @@ def _values(panel: Panel, records: Records) -> Iterator[Statement]:
             )
 
 
-def _order(panel: Panel, records: Records) -> Iterator[Statement]:
+def _statement_order(panel: Panel, records: Records) -> Iterator[Statement]:
     letter, paper = panel.letter, panel.paper
     last = {key: regrets(panel, records, key)[:, -1] for key in paper.values}
     order = [key for key in ("nystrom", "qff", "tgp") if key in last]
@@ -93,7 +93,7 @@ def _order(panel: Panel, records: Records) -> Iterator[Statement]:
         )
 
 
-def _truncation(panel: Panel, records: Records) -> Iterator[Statement]:
+def _statement_truncation(panel: Panel, records: Records) -> Iterator[Statement]:
     if "gp-truncated" in panel.policies:
         fit = truncation_fit(panel, records, "gp-truncated")
         yield Statement(

@@ -24,9 +24,9 @@ class StudyHistory:
 
     def __init__(self) -> None:
         self.generation = 0
-        self._reset()
+        self._reset_history()
 
-    def _reset(self) -> None:
+    def _reset_history(self) -> None:
         # Complete trials of a finite value; those of one update are in order of completion.
         self.payoffs: list[FrozenTrial] = []
         # Parameters that every complete trial has, with equal distributions; sorted by name.
@@ -44,7 +44,7 @@ class StudyHistory:
         if self._fingerprint is not None:
             index, completed = self._fingerprint
             if index >= len(trials) or trials[index].datetime_complete != completed:
-                self._reset()  # these are trials of another study of the same name
+                self._reset_history()  # these are trials of another study of the same name
         new, self.running = [], []
         for index in range(self._head, len(trials)):
             trial = trials[index]
@@ -59,9 +59,9 @@ class StudyHistory:
             self._read.remove(trials[self._head].number)
             self._head += 1
         for trial in by_completion(t for t in new if t.state == TrialState.COMPLETE):
-            self._add(trial)
+            self._add_trial_to_history(trial)
 
-    def _add(self, trial: FrozenTrial) -> None:
+    def _add_trial_to_history(self, trial: FrozenTrial) -> None:
         if trial.constraints and self.constrained is None:
             self.constrained = trial
         new = trial.distributions

@@ -29,7 +29,7 @@ class SpaceAdapter:
 
     def __init__(self, distributions: Distributions) -> None:
         self._distributions = dict(distributions)
-        self.space = Space({name: _parameter(name, dist) for name, dist in distributions.items()})
+        self.space = Space({name: _space_entry(name, dist) for name, dist in distributions.items()})
 
     def from_optuna(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return `params` for tailproof's space; None if one is missing or out of its range."""
@@ -39,7 +39,7 @@ class SpaceAdapter:
                 stored = dist.to_internal_repr(params[name])
             except (KeyError, ValueError):
                 return None
-            if not self._contains(name, stored):
+            if not self._distribution_contains(name, stored):
                 return None
             inside[name] = stored if isinstance(dist, FloatDistribution) else int(stored)
         return inside
@@ -71,10 +71,10 @@ class SpaceAdapter:
         return {
             name: dist.to_external_repr(stored[name])
             for name, dist in self._distributions.items()
-            if name in stored and self._contains(name, stored[name])
+            if name in stored and self._distribution_contains(name, stored[name])
         }
 
-    def _contains(self, name: str, stored: float) -> bool:
+    def _distribution_contains(self, name: str, stored: float) -> bool:
         dist = self._distributions[name]
         if isinstance(dist, CategoricalDistribution):
             return stored in range(len(dist.choices))
@@ -102,12 +102,12 @@ def modeled(distributions: Distributions) -> dict[str, BaseDistribution]:
     for name, dist in distributions.items():
         with contextlib.suppress(ValueError):
             if not dist.single():
-                _parameter(name, dist)  # it refuses what is not representable
+                _space_entry(name, dist)  # it refuses what is not representable
                 representable[name] = dist
     return representable
 
 
-def _parameter(name: str, dist: BaseDistribution) -> Float | Int | Choice:
+def _space_entry(name: str, dist: BaseDistribution) -> Float | Int | Choice:
     if isinstance(dist, FloatDistribution):
         return Float(dist.low, dist.high, log=dist.log, step=dist.step)
     if isinstance(dist, IntDistribution):

@@ -74,10 +74,10 @@ class SQLiteStorage(RDBStorage):
         engine_kwargs: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        url, database = _url(path)
+        url, database = _sqlite_url(path)
         given = engine_kwargs or {}
         connect_args = {"timeout": LOCK_TIMEOUT} | given.get("connect_args", {})
-        _prepare_file(database, connect_args["timeout"])
+        _prepare_sqlite_file(database, connect_args["timeout"])
         kwargs = given | {"connect_args": connect_args}
         create_tables(lambda: super(SQLiteStorage, self).__init__(url, kwargs, **options))
         self._lock_transactions()
@@ -106,7 +106,7 @@ class SQLiteStorage(RDBStorage):
         self.engine.dispose()
 
 
-def _url(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+def _sqlite_url(path: str | os.PathLike[str]) -> tuple[str, str | None]:
     """Return Optuna's URL of a file, and SQLite's name of the database.
 
     Optuna reads a URL as a format string, where plain braces are doubled.
@@ -125,7 +125,7 @@ def _url(path: str | os.PathLike[str]) -> tuple[str, str | None]:
     return url.replace("{", "{{").replace("}", "}}"), database
 
 
-def _prepare_file(database: str | None, timeout: float) -> None:
+def _prepare_sqlite_file(database: str | None, timeout: float) -> None:
     """Create the file with a write-ahead log; an error if it cannot be written."""
     if not database or database == ":memory:":
         raise ValueError("a study must be kept in a file")
@@ -165,7 +165,7 @@ _imported = datetime.now()
 
 def note_process(study: Study, trial: FrozenTrial) -> None:
     """Store that this process runs a trial, if the storage is not safe to share."""
-    if _unsafe_key(study) is not None:
+    if _unsafe_sqlite_key(study) is not None:
         set_system_attr(study, trial, PROCESS, os.getpid())
 
 
@@ -175,13 +175,13 @@ def warn_if_shared(study: Study, running: Iterable[FrozenTrial]) -> None:
     Other processes count if they live and began their trial after this one was at work: what a
     dead process has left does no harm.
     """
-    key = _unsafe_key(study)
+    key = _unsafe_sqlite_key(study)
     if key is None or key in _warned:
         return
     for trial in running:
         process, start = trial.system_attrs.get(PROCESS, os.getpid()), trial.datetime_start
         recent = start is not None and start.replace(tzinfo=None) > _imported
-        if recent and process != os.getpid() and _is_alive(process):
+        if recent and process != os.getpid() and _is_process_alive(process):
             _warned.add(key)
             warnings.warn(
                 f"several processes share the study {key[1]!r} in SQLite through Optuna's "
@@ -192,7 +192,7 @@ def warn_if_shared(study: Study, running: Iterable[FrozenTrial]) -> None:
             return
 
 
-def _is_alive(process: int) -> bool:
+def _is_process_alive(process: int) -> bool:
     if os.name != "posix":
         return True  # not to be asked without ending it
     try:
@@ -204,7 +204,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _unsafe_key(study: Study) -> tuple[str, str] | None:
+def _unsafe_sqlite_key(study: Study) -> tuple[str, str] | None:
     """Return file and name of a study in plain SQLite; None for other storages."""
     study = whole_study(study)
     storage = relational_storage(study)

@@ -88,11 +88,11 @@ class TailproofSampler(BaseSampler):
     """
 
     def __init__(self, *, seed: int | None = None, options: Options | None = None) -> None:
-        self._seed = _entropy() if seed is None else checks.integer("seed", seed, low=0)
+        self._seed = _sampler_entropy() if seed is None else checks.integer("seed", seed, low=0)
         self._options = options
-        self._clear()
+        self._clear_study_caches()
 
-    def _clear(self) -> None:
+    def _clear_study_caches(self) -> None:
         self._studies: dict[str, _StudyCache] = {}
         self._lock = threading.RLock()
 
@@ -102,12 +102,12 @@ class TailproofSampler(BaseSampler):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._clear()
+        self._clear_study_caches()
 
     def reseed_rng(self) -> None:
         """Take fresh randomness, so that copies of this sampler suggest other points."""
         with self._lock:
-            self._seed = _entropy()
+            self._seed = _sampler_entropy()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Store which process runs the trial, where a warning may follow from it."""
@@ -118,7 +118,7 @@ class TailproofSampler(BaseSampler):
     ) -> dict[str, BaseDistribution]:
         """Return the parameters that all complete trials have in common and that are modeled."""
         with self._lock:
-            cache = self._read(study)
+            cache = self._read_study(study)
             cache.fresh_for = trial.number
             return modeled(cache.history.common or {})
 
@@ -133,9 +133,9 @@ class TailproofSampler(BaseSampler):
         with self._lock:
             cache = self._studies.get(study.study_name)
             if cache is None or cache.fresh_for != trial.number:
-                cache = self._read(study)
+                cache = self._read_study(study)
             cache.fresh_for = None  # the next thread must read the study again
-            model = cache.model(search_space, _minimizes(study), self._options)
+            model = cache.model(search_space, _study_minimizes(study), self._options)
             proposed = model.adapter.unpack(trial.system_attrs.get(PROPOSAL, {}))
             if proposed.keys() == search_space.keys():
                 return proposed  # the trial is run again, after its first worker died
@@ -158,7 +158,7 @@ class TailproofSampler(BaseSampler):
         uniform = RandomSampler(seed=int(mixed[0]))
         return uniform.sample_independent(study, trial, param_name, param_distribution)
 
-    def _read(self, study: Study) -> _StudyCache:
+    def _read_study(self, study: Study) -> _StudyCache:
         """Return the cache of the study, brought up to date."""
         _refuse_many_objectives(study)
         # A pruner that works in brackets shows each sampler its bracket only. Complete trials of
@@ -212,7 +212,7 @@ class _StudyModel:
 
     def propose(self, trial: FrozenTrial, running: list[FrozenTrial], seed: int) -> dict[str, Any]:
         others = [other for other in running if other.number != trial.number]
-        points = {other.number: self._point(other) for other in others}
+        points = {other.number: self._point_of_running(other) for other in others}
         pending = [point for point in points.values() if point is not None]
         # Workers that are choosing at this moment have not stored a proposal. Of the same data
         # all would choose alike; so each leaves to those before it what it would have chosen.
@@ -223,7 +223,7 @@ class _StudyModel:
         proposed = self.optimizer.propose(trial.number, pending=pending, seed=seed)
         return self.adapter.to_optuna(proposed)
 
-    def _point(self, running: FrozenTrial) -> dict[str, Any] | None:
+    def _point_of_running(self, running: FrozenTrial) -> dict[str, Any] | None:
         """Return the point of a running trial; None if it is not stored yet."""
         proposed = self.adapter.unpack(running.system_attrs.get(PROPOSAL, {}))
         return self.adapter.from_optuna({**proposed, **planned_params(running)})
@@ -266,7 +266,7 @@ def recommend(
         own = study.sampler
         sampler = own if isinstance(own, TailproofSampler) else TailproofSampler()
     with sampler._lock:
-        cache = sampler._read(study)
+        cache = sampler._read_study(study)
         common = cache.history.common or {}
         space = modeled(common)
         if not cache.history.payoffs or not space:
@@ -275,9 +275,9 @@ def recommend(
                 f"complete trials have in common, but got {len(cache.history.payoffs)} such "
                 f"trial(s) and the common parameters {sorted(space)}."
             )
-        model = cache.model(space, _minimizes(study), sampler._options)
+        model = cache.model(space, _study_minimizes(study), sampler._options)
         found = model.optimizer.recommend(level=level)
-    fixed = {name: _only_value(dist) for name, dist in common.items() if dist.single()}
+    fixed = {name: _only_value_of_dist(dist) for name, dist in common.items() if dist.single()}
 
     def complete(params: Mapping[str, Any]) -> dict[str, Any]:
         merged = model.adapter.to_optuna(params) | fixed
@@ -309,18 +309,18 @@ def _refuse_constraints(history: StudyHistory) -> None:
         )
 
 
-def _minimizes(study: Study) -> bool:
+def _study_minimizes(study: Study) -> bool:
     return study.directions[0] == StudyDirection.MINIMIZE
 
 
-def _entropy() -> int:
+def _sampler_entropy() -> int:
     """Return fresh randomness from the system."""
     drawn = np.random.SeedSequence().entropy
     assert isinstance(drawn, int)
     return drawn % 2**63
 
 
-def _only_value(dist: BaseDistribution) -> Any:
+def _only_value_of_dist(dist: BaseDistribution) -> Any:
     if isinstance(dist, CategoricalDistribution):
         return dist.choices[0]
     assert isinstance(dist, FloatDistribution | IntDistribution)

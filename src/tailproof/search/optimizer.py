@@ -100,12 +100,12 @@ class Optimizer:
     @property
     def trials(self) -> list[CompletedTrial]:
         """The payoffs told, in the order they came."""
-        return [CompletedTrial(_copy_of_trial(d.trial), d.value) for d in self._completed.values()]
+        return [CompletedTrial(d.trial._copy(), d.value) for d in self._completed.values()]
 
     @property
     def pending(self) -> list[Trial]:
         """Trials asked, neither told nor withdrawn."""
-        return [_copy_of_trial(self._trials[number][0]) for number in self._pending]
+        return [self._trials[number][0]._copy() for number in self._pending]
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
@@ -131,7 +131,7 @@ class Optimizer:
         trial = Trial(number, self._params_at(u, context))
         self._trials[number] = (trial, u)
         self._pending[number] = None
-        return _copy_of_trial(trial)
+        return trial._copy()
 
     def propose(
         self,
@@ -180,7 +180,7 @@ class Optimizer:
         except ValueError:
             del self._trials[number]
             raise
-        return _copy_of_trial(trial)
+        return trial._copy()
 
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
@@ -316,7 +316,7 @@ class Optimizer:
         seen = np.vstack([np.array(self._positions), U])
         rng = np.random.default_rng([seed, number])
         u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
-        crowded = len(U) and space.count is None and _count_near(U, u) > 1 + len(U) // _SHARE
+        crowded = len(U) and space.count is None and _count_trials_near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [seed, 0, 5]) if crowded else u
 
     def _payoffs_at_first_fit(self) -> int:
@@ -363,13 +363,8 @@ class Optimizer:
         return Prediction(center, center - half, center + half, level)
 
 
-def _copy_of_trial(trial: Trial) -> Trial:
-    """Return a trial that the caller may change."""
-    return Trial(trial.number, dict(trial.params))
-
-
-def _count_near(U: Array, u: Array) -> int:
-    """Return how many rows of U (n, d) are close to u (d,)."""
+def _count_trials_near(U: Array, u: Array) -> int:
+    """Return how many trials, at the rows of U (n, d), are close to u (d,)."""
     return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
 
 

@@ -18,6 +18,10 @@ class Trial:
     number: int
     params: dict[str, Any]
 
+    def _copy(self) -> Trial:
+        """Return a trial that the caller may change."""
+        return Trial(self.number, dict(self.params))
+
 
 @dataclass(frozen=True)
 class CompletedTrial:

@@ -111,7 +111,7 @@ def analyze(
         best_observed=optimizer.predict([best.best_observed_params], level=level),
         course=course,
         slices=slices,
-        tails=_tails(values - optimizer.predict(params, level=level).mean),
+        tails=_residual_tails(values - optimizer.predict(params, level=level).mean),
     )
 
 
@@ -130,7 +130,7 @@ def grid(space: Space, name: str) -> list[Any]:
     return list(dict.fromkeys(parameter.value(float(u)) for u in positions))
 
 
-def _tails(residuals: Array) -> Diagnosis | None:
+def _residual_tails(residuals: Array) -> Diagnosis | None:
     if residuals.size < _MIN_FOR_TAILS or np.ptp(residuals) == 0.0:
         return None
     try:

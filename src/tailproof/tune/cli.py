@@ -132,25 +132,25 @@ def run(arguments: argparse.Namespace) -> int:
             from tailproof.tune import session
 
         try:
-            return _run(arguments)
+            return _run_tune(arguments)
         except Exception as error:  # before anything ran; later errors are shown by the session
             if not session.is_expected(error):
                 raise
-            print(f"tailproof tune: {_message(error, arguments.storage)}", file=sys.stderr)
+            print(f"tailproof tune: {_tune_error_text(error, arguments.storage)}", file=sys.stderr)
             return 2
     except KeyboardInterrupt:
         print("tailproof tune: interrupted.", file=sys.stderr)
         return 130
 
 
-def _message(error: Exception, url: str | None) -> str:
+def _tune_error_text(error: Exception, url: str | None) -> str:
     from tailproof.tune.study import first_line
     from tailproof.tune.urls import without_secrets
 
     return without_secrets(first_line(error), url)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run_tune(arguments: argparse.Namespace) -> int:
     if arguments.dashboard:
         from tailproof.tune import dashboard
 

@@ -31,14 +31,14 @@ class CommandTemplate:
     @property
     def program(self) -> str:
         """The first argument; it holds no slot."""
-        return _fill(self.arguments[0], {})
+        return _fill_slots(self.arguments[0], {})
 
     def fill(self, values: Mapping[str, Any]) -> list[str]:
         """Return the argument list for these values."""
-        return [_fill(argument, values) for argument in self.arguments]
+        return [_fill_slots(argument, values) for argument in self.arguments]
 
 
-def _fill(argument: str, values: Mapping[str, Any]) -> str:
+def _fill_slots(argument: str, values: Mapping[str, Any]) -> str:
     return _TOKEN.sub(lambda t: t[0][0] if t[1] is None else text(values[t[1]]), argument)
 
 
@@ -67,7 +67,7 @@ def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemp
     if not arguments or not arguments[0]:
         raise ValueError("no program to tune: give its command after `--`.")
     names = tuple(names)
-    slots = [_slots(argument, names) for argument in arguments]
+    slots = [_slots_of_argument(argument, names) for argument in arguments]
     if slots[0]:
         raise ValueError(f"the program's name must hold no slot, but got {arguments[0]!r}.")
     unused = [name for name in names if not any(name in used for used in slots)]
@@ -77,7 +77,7 @@ def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemp
     return CommandTemplate(tuple(arguments))
 
 
-def _slots(argument: str, names: tuple[str, ...]) -> set[str]:
+def _slots_of_argument(argument: str, names: tuple[str, ...]) -> set[str]:
     """Return the names of the parameters that an argument uses."""
     check_text(argument)
     slots = set()

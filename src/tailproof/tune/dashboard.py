@@ -23,7 +23,7 @@ def serve(storage: str | None, out: Path, port: int) -> int:
     path = sqlite_file(storage)
     if path is not None and not path.is_file():
         raise ValueError(f"there is no study in {path}; give the --out or --storage of one.")
-    _check_port(port)
+    _check_dashboard_port(port)
     opened = open_storage(storage)
     print(f"{masked(storage)} on http://{HOST}:{port}/ (Ctrl-C to stop)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
@@ -31,7 +31,7 @@ def serve(storage: str | None, out: Path, port: int) -> int:
     return 0
 
 
-def _check_port(port: int) -> None:
+def _check_dashboard_port(port: int) -> None:
     checks.integer("port", port, low=1)
     if port > _LAST_PORT:
         raise ValueError(f"`1 <= port <= {_LAST_PORT}` must hold, but got port={port}.")

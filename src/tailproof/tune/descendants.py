@@ -27,15 +27,15 @@ def adopted() -> Iterator[Callable[[], None]]:
     if sys.platform != "linux":
         yield lambda: None
         return
-    before = _children()
+    before = _adopted_children()
     _set_subreaper(True)
     try:
-        yield lambda: _kill(before)
+        yield lambda: _kill_descendants(before)
     finally:
         _set_subreaper(False)
-        _adopted.update(_children() - before)
+        _adopted.update(_adopted_children() - before)
         for pid in list(_adopted):
-            _reap(pid)
+            _reap_child(pid)
 
 
 def _set_subreaper(on: bool) -> None:
@@ -44,7 +44,7 @@ def _set_subreaper(on: bool) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, *arguments)
 
 
-def _children() -> set[int]:
+def _adopted_children() -> set[int]:
     """Return the children of other sessions than this process's.
 
     Runs begin a session of their own, and no process can come back from one. What this process
@@ -62,22 +62,22 @@ def _children() -> set[int]:
     return found
 
 
-def _kill(before: set[int]) -> None:
+def _kill_descendants(before: set[int]) -> None:
     """Kill all children that were not there before, with their descendants."""
     psutil = require("psutil", "tune")
     until = time.monotonic() + _KILL_TIMEOUT
-    while (left := _children() - before) and time.monotonic() < until:
+    while (left := _adopted_children() - before) and time.monotonic() < until:
         for pid in left:
             with contextlib.suppress(psutil.Error):
                 child = psutil.Process(pid)
                 for process in (child, *child.children(recursive=True)):
                     with contextlib.suppress(psutil.Error):
                         process.kill()
-            _reap(pid)
+            _reap_child(pid)
         time.sleep(0.01)
 
 
-def _reap(pid: int) -> None:
+def _reap_child(pid: int) -> None:
     """Remove a child from the table of processes if it has ended."""
     try:
         ended, _ = os.waitpid(pid, os.WNOHANG)

@@ -58,7 +58,7 @@ class ProgressDisplay(LiveDisplay):
         self._running: dict[int, float] = {}  # number: since when
         self._best: Event | None = None
         self._waited = 0.0  # seconds of waits for a disk or a storage, which are over
-        self._notice = WaitNotice(self._say, clock)
+        self._notice = WaitNotice(self._say_line, clock)
 
     def event(self, event: Event) -> None:
         """Show an event."""
@@ -76,13 +76,13 @@ class ProgressDisplay(LiveDisplay):
         elif event.kind == "end":
             self._running.pop(event.number, None)
             self._ended.append(event)
-            if event.value is not None and self._is_better(event.value):
+            if event.value is not None and self._is_better_payoff(event.value):
                 self._best = event
             if event.value is None and not self.terminal:
-                self.write(f"trial {event.number} failed: {_reason(event)}")
+                self.write(f"trial {event.number} failed: {_failure_reason(event)}")
         self.update()
 
-    def _say(self, line: str) -> None:
+    def _say_line(self, line: str) -> None:
         """Write a line that also those see who want no progress."""
         if not self._no_progress:
             self.write(line)
@@ -90,7 +90,7 @@ class ProgressDisplay(LiveDisplay):
         with contextlib.suppress(OSError, ValueError):  # the stream has gone away
             print(f"tailproof tune: {line}", file=self._stream, flush=True)
 
-    def _is_better(self, value: float) -> bool:
+    def _is_better_payoff(self, value: float) -> bool:
         best = None if self._best is None else self._best.value
         return best is None or (value < best if self._minimize else value > best)
 
@@ -128,7 +128,7 @@ class ProgressDisplay(LiveDisplay):
 
         finished = min(self._counts.finished, self._evaluations)
         bar = progress_bar(finished, self._evaluations, self.line())
-        rows = [_row(event) for event in self._ended]
+        rows = [_trial_row(event) for event in self._ended]
         for number, since in list(self._running.items())[:_ROWS]:
             rows.append((str(number), "running", f"{self._clock() - since:.1f}", ""))
         header = ("trial", "payoff", "seconds", "setting")
@@ -139,14 +139,14 @@ class ProgressDisplay(LiveDisplay):
         return Group(*parts, Text(best))
 
 
-def _row(event: Event) -> tuple[str, str, str, str]:
+def _trial_row(event: Event) -> tuple[str, str, str, str]:
     seconds = f"{event.seconds:.3g}"
     if event.value is None:
-        return str(event.number), "failed", seconds, _reason(event)
+        return str(event.number), "failed", seconds, _failure_reason(event)
     return str(event.number), f"{event.value:.6g}", seconds, format_params(event.params)
 
 
-def _reason(event: Event) -> str:
+def _failure_reason(event: Event) -> str:
     return printable(event.reason, _LONGEST_REASON)
 
 

@@ -32,7 +32,7 @@ def write_csv(analysis: Analysis, path: Path) -> None:
         writer = csv.writer(stream)
         header = ["trial", "state", "payoff", "clipped", "seconds", "reason", *names]
         writer.writerow(map(spreadsheet_safe, header))
-        for trial in map(_trial, analysis.trials):
+        for trial in map(_exported_trial, analysis.trials):
             params = fixed | trial["params"]
             number = trial["number"]
             values = [number, trial["state"], trial["payoff"], clipped.get(number)]
@@ -67,11 +67,11 @@ def result(
         "failed": len(analysis.failed),
         "left_out": analysis.left_out,
         "tails": best.tails,
-        "trials": [_trial(trial) for trial in analysis.trials],
+        "trials": [_exported_trial(trial) for trial in analysis.trials],
     }
 
 
-def _trial(trial: FrozenTrial) -> dict[str, Any]:
+def _exported_trial(trial: FrozenTrial) -> dict[str, Any]:
     noted = outcome(trial)
     return {
         "number": trial.number,

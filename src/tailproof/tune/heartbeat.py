@@ -23,7 +23,7 @@ _SAME_START = 2.0  # seconds by which two readings of a start may differ; no pid
 
 
 @functools.cache
-def _machine() -> str | None:
+def _machine_id() -> str | None:
     """Return an identifier of this boot and this table of processes; None where there is none.
 
     psutil has neither: times of boot are not unique, and containers share their host's.
@@ -35,7 +35,7 @@ def _machine() -> str | None:
         return None
 
 
-def _start(pid: int) -> float | None:
+def _process_start(pid: int) -> float | None:
     """Return when a process started, in seconds after the boot; None if there is none.
 
     psutil gives times of day, which move when the clock is set: the difference does not.
@@ -53,7 +53,7 @@ def signature() -> str:
 
     The digits tell workers of one process apart.
     """
-    return f"{_machine()} {os.getpid()} {_start(os.getpid())} {secrets.token_hex(4)}"
+    return f"{_machine_id()} {os.getpid()} {_process_start(os.getpid())} {secrets.token_hex(4)}"
 
 
 def is_surely_dead(owner: str) -> bool:
@@ -65,9 +65,9 @@ def is_surely_dead(owner: str) -> bool:
     (False, False)
     """
     machine, pid, started, _ = (" " * 3 + owner).rsplit(" ", 3)
-    if machine.lstrip() != _machine() or not pid.isdecimal():
+    if machine.lstrip() != _machine_id() or not pid.isdecimal():
         return False
-    start = _start(int(pid))
+    start = _process_start(int(pid))
     return start is None or abs(start - float(started)) > _SAME_START
 
 
@@ -117,7 +117,7 @@ class Heartbeat:
         self._trial: int | None = None
         self._since = 0.0
         self._closed = False
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._beat_until_closed, daemon=True)
         self._thread.start()
 
     def start(self, trial: int) -> None:
@@ -137,7 +137,7 @@ class Heartbeat:
             self._change.notify()
         self._thread.join(timeout=self._interval)
 
-    def _run(self) -> None:
+    def _beat_until_closed(self) -> None:
         count, last = 0, None
         while True:
             with self._change:

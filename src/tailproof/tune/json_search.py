@@ -41,13 +41,13 @@ def last_value(text: str, seconds: float = float("inf")) -> tuple[int, int] | No
     last, deadline = None, time.monotonic() + seconds
     start = _START.search(text)
     while start is not None:
-        found, stopped = _read(text, start.start(1), deadline)
+        found, stopped = _read_json_at(text, start.start(1), deadline)
         last = found or last
         start = _START.search(text, stopped)
     return last
 
 
-def _read(text: str, at: int, deadline: float) -> tuple[tuple[int, int] | None, int]:
+def _read_json_at(text: str, at: int, deadline: float) -> tuple[tuple[int, int] | None, int]:
     """Read the value that starts at `at` as far as it is JSON.
 
     Returns

@@ -68,7 +68,7 @@ class Patience:
                 elif time.monotonic() > until:
                     raise
                 self._waiting(cause(error, self._url))
-                if not self._sleep(pause):
+                if not self._sleep_patiently(pause):
                     raise
             else:
                 if waited:
@@ -76,7 +76,7 @@ class Patience:
                 return returned
             waited, pause = True, min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _sleep(self, seconds: float) -> bool:
+    def _sleep_patiently(self, seconds: float) -> bool:
         """Sleep; return False as soon as there is a request to stop."""
         until = time.monotonic() + seconds
         while self._stop() is Stop.NO:
@@ -86,7 +86,7 @@ class Patience:
         return False
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
@@ -100,7 +100,7 @@ def is_disk_full(error: BaseException, url: str) -> bool:
     >>> is_disk_full(OSError(28, "No space left on device", "report.html"), "sqlite:///x.db")
     True
     """
-    for raised in _chain(error):
+    for raised in _error_chain(error):
         if isinstance(raised, OSError) and raised.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
         # The driver's own words: those of SQLAlchemy quote what was to be stored.

@@ -68,10 +68,10 @@ class PayoffReader:
         if self.kind == "exit-code":
             return float(code)
         if self.kind == "regex":
-            return _last_match(self.argument, _tail(output), left)
+            return _payoff_of_last_match(self.argument, _output_tail(output), left)
         if self.kind == "json":
-            return _field(self.argument, output, left)
-        return _last_line(_tail(output))
+            return _payoff_of_json_field(self.argument, output, left)
+        return _payoff_of_last_line(_output_tail(output))
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.argument}" if self.argument else self.kind
@@ -95,7 +95,7 @@ def parse_reader(spec: str) -> PayoffReader:
             )
         return PayoffReader(kind, argument)
     if kind == "json" and argument:
-        if not all(_keys(argument)):
+        if not all(_json_path_keys(argument)):
             raise ValueError(f"`value` has an empty name in its path: {spec!r}.")
         return PayoffReader(kind, argument)
     raise ValueError(f"`value` must be {FORMS}, but got {spec!r}.")
@@ -114,11 +114,11 @@ def number(text: str) -> float:
             raise ValueError
         result = float(text)
     except ValueError:
-        raise UnreadableError(f"not a number: {_short(text)}") from None
-    return _bounded(result, _short(text))
+        raise UnreadableError(f"not a number: {_short_payoff_text(text)}") from None
+    return _bounded_payoff(result, _short_payoff_text(text))
 
 
-def _bounded(value: float, shown: str) -> float:
+def _bounded_payoff(value: float, shown: str) -> float:
     """Return a payoff that can be averaged; refuse infinite and absurdly large ones."""
     if not math.isfinite(value):
         raise UnreadableError(f"not finite: {shown}")
@@ -127,12 +127,12 @@ def _bounded(value: float, shown: str) -> float:
     return value
 
 
-def _short(text: str) -> str:
+def _short_payoff_text(text: str) -> str:
     shown = repr(text[:100])
     return shown if len(text) <= 100 and len(shown) <= 80 else shown[:77] + "..."
 
 
-def _tail(output: str) -> str:
+def _output_tail(output: str) -> str:
     """Return the last lines of the output, of at most `MAX_PARSED` characters in all."""
     if len(output) <= MAX_PARSED:
         return output
@@ -140,7 +140,7 @@ def _tail(output: str) -> str:
     return tail[tail.find("\n") + 1 :]
 
 
-def _last_line(output: str) -> float:
+def _payoff_of_last_line(output: str) -> float:
     if not output.strip():
         raise UnreadableError("the program printed nothing")
     return number(output.rstrip().rpartition("\n")[2])
@@ -160,12 +160,12 @@ if last is not None:
 """
 
 
-def _last_match(pattern: str, output: str, seconds: float) -> float:
+def _payoff_of_last_match(pattern: str, output: str, seconds: float) -> float:
     """Return the number in the last match, looked for by a process that can be killed.
 
     A pattern can take exponential time, and `re` cannot be stopped by its caller.
     """
-    shown, encoded = _short(pattern), pattern.encode("utf-8", "surrogatepass")
+    shown, encoded = _short_payoff_text(pattern), pattern.encode("utf-8", "surrogatepass")
     text = output.encode("utf-8", "surrogatepass")
     try:
         matcher = subprocess.run(
@@ -187,30 +187,30 @@ def _last_match(pattern: str, output: str, seconds: float) -> float:
     return number(group)
 
 
-def _keys(path: str) -> list[str]:
+def _json_path_keys(path: str) -> list[str]:
     return [key.replace("\\.", ".") for key in _KEY_ENDS.split(path)]
 
 
-def _field(path: str, output: str, seconds: float) -> float:
-    value: Any = _last_json(output, seconds)
-    for key in _keys(path):
+def _payoff_of_json_field(path: str, output: str, seconds: float) -> float:
+    value: Any = _last_json_of_output(output, seconds)
+    for key in _json_path_keys(path):
         if isinstance(value, dict) and key in value:
             value = value[key]
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
         else:
-            where = f"{_short(path)} (at {_short(key)})"
+            where = f"{_short_payoff_text(path)} (at {_short_payoff_text(key)})"
             raise UnreadableError(f"the JSON has no field {where}")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown = _short(value) if isinstance(value, str) else type(value).__name__
-        raise UnreadableError(f"the field {_short(path)} is no number: {shown}")
+        shown = _short_payoff_text(value) if isinstance(value, str) else type(value).__name__
+        raise UnreadableError(f"the field {_short_payoff_text(path)} is no number: {shown}")
     try:
-        return _bounded(float(value), f"the field {_short(path)}")
+        return _bounded_payoff(float(value), f"the field {_short_payoff_text(path)}")
     except OverflowError:
-        raise UnreadableError(f"not finite: the field {_short(path)}") from None
+        raise UnreadableError(f"not finite: the field {_short_payoff_text(path)}") from None
 
 
-def _last_json(output: str, seconds: float) -> Any:
+def _last_json_of_output(output: str, seconds: float) -> Any:
     """Return the whole output as JSON, or the last object or list that starts a line."""
     if len(output) > MAX_PARSED:  # a part of it may be a part of an object
         raise UnreadableError(f"more than {MAX_PARSED:,} characters are too many to read as JSON")

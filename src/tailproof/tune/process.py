@@ -91,13 +91,13 @@ def run(
         If the output cannot be written; the disk may have become full during the run.
     """
     with (
-        _output(folder, "stdout") as out,
-        _output(folder, "stderr") as err,
+        _process_output_file(folder, "stdout") as out,
+        _process_output_file(folder, "stderr") as err,
         adopted() as kill_descendants,
     ):
         place = tempfile.gettempdir() if folder is None else str(folder)
-        _check_space(out, place)
-        reason = "interrupted"  # unless `_watch` returns
+        _check_disk_space(out, place)
+        reason = "interrupted"  # unless `_watch_process` returns
         begin = time.perf_counter()
         try:
             process = subprocess.Popen(
@@ -113,26 +113,26 @@ def run(
         try:
             if started is not None:
                 started(process.pid)
-            reason, seconds = _watch(process.pid, begin, timeout, (out, err), stop)
+            reason, seconds = _watch_process(process.pid, begin, timeout, (out, err), stop)
         finally:
             # Until it is waited for, the ended program keeps the group's number from being reused.
-            _signal(process.pid, signal.SIGKILL)
+            _signal_process_group(process.pid, signal.SIGKILL)
             code = process.wait()
             if reason:
                 kill_descendants()
-        said, errors = _content(out), _content(err)
+        said, errors = _output_content(out), _output_content(err)
         if not reason and max(len(said), len(errors)) > MAX_OUTPUT:
             reason = TOO_MUCH  # it ended between two checks: a cut output holds no payoff
-        if reason != "interrupted" and not (_has_space(out) and _has_space(err)):
+        if reason != "interrupted" and not (_has_disk_space(out) and _has_disk_space(err)):
             # The output may be cut. Was it the program itself that filled the disk?
             out.truncate(0)
             err.truncate(0)
-            _check_space(out, place)
+            _check_disk_space(out, place)
             reason = NO_SPACE
         return Result(code, seconds, reason, said[:MAX_OUTPUT], errors[:MAX_OUTPUT])
 
 
-def _watch(
+def _watch_process(
     pid: int,
     begin: float,
     timeout: float | None,
@@ -141,7 +141,7 @@ def _watch(
 ) -> tuple[str, float]:
     """Wait for the end; return why it had to be forced, and the seconds it took."""
     deadline = float("inf") if timeout is None else begin + timeout
-    with _end_of(pid) as ended:
+    with _end_of_process(pid) as ended:
         while True:
             left = deadline - time.perf_counter()
             if ended(max(min(_POLL, left), 0.0)):
@@ -154,13 +154,13 @@ def _watch(
                 reason = TOO_MUCH
             else:
                 continue
-            _end(pid, ended, stop)
+            _end_process_group(pid, ended, stop)
             return reason, time.perf_counter() - begin
 
 
-def _end(pid: int, ended: Callable[[float], bool], stop: Callable[[], Stop]) -> None:
+def _end_process_group(pid: int, ended: Callable[[float], bool], stop: Callable[[], Stop]) -> None:
     """Send SIGTERM to the group, and wait up to `KILL_DELAY` for its leader to end."""
-    _signal(pid, signal.SIGTERM)
+    _signal_process_group(pid, signal.SIGTERM)
     until = time.perf_counter() + KILL_DELAY
     while stop() is not Stop.AT_ONCE and time.perf_counter() < until:
         if ended(_POLL / 4):
@@ -168,7 +168,7 @@ def _end(pid: int, ended: Callable[[float], bool], stop: Callable[[], Stop]) -> 
 
 
 @contextlib.contextmanager
-def _end_of(pid: int) -> Iterator[Callable[[float], bool]]:
+def _end_of_process(pid: int) -> Iterator[Callable[[float], bool]]:
     """Yield a function that waits up to some seconds and returns whether the process has ended.
 
     The process is left to be waited for.
@@ -176,7 +176,7 @@ def _end_of(pid: int) -> Iterator[Callable[[float], bool]]:
     try:
         descriptor = os.pidfd_open(pid)
     except (AttributeError, OSError):  # not on this system
-        yield lambda seconds: _ended_by_polling(pid, seconds)
+        yield lambda seconds: _process_ended_by_polling(pid, seconds)
         return
     try:
         poll = select.poll()
@@ -186,7 +186,7 @@ def _end_of(pid: int) -> Iterator[Callable[[float], bool]]:
         os.close(descriptor)
 
 
-def _ended_by_polling(pid: int, seconds: float) -> bool:
+def _process_ended_by_polling(pid: int, seconds: float) -> bool:
     until = time.perf_counter() + seconds
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         if time.perf_counter() >= until:
@@ -195,24 +195,24 @@ def _ended_by_polling(pid: int, seconds: float) -> bool:
     return True
 
 
-def _signal(group: int, number: signal.Signals) -> None:
+def _signal_process_group(group: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
 def kill_group(group: int) -> None:
     """Kill what is left of a run whose worker has died."""
-    _signal(group, signal.SIGKILL)
+    _signal_process_group(group, signal.SIGKILL)
 
 
-def _output(folder: Path | None, name: str) -> IO[bytes]:
+def _process_output_file(folder: Path | None, name: str) -> IO[bytes]:
     if folder is None:
         return tempfile.TemporaryFile(buffering=0)
     folder.mkdir(parents=True, exist_ok=True)
     return (folder / name).open("w+b", buffering=0)
 
 
-def _has_space(output: IO[bytes]) -> bool:
+def _has_disk_space(output: IO[bytes]) -> bool:
     """Return whether more could be written to the end of a file."""
     end = os.fstat(output.fileno()).st_size
     try:
@@ -225,12 +225,12 @@ def _has_space(output: IO[bytes]) -> bool:
         os.ftruncate(output.fileno(), end)
 
 
-def _check_space(output: IO[bytes], place: str) -> None:
-    if not _has_space(output):
+def _check_disk_space(output: IO[bytes], place: str) -> None:
+    if not _has_disk_space(output):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
 
 
-def _content(output: IO[bytes]) -> bytes:
+def _output_content(output: IO[bytes]) -> bytes:
     output.seek(0)
     return output.read(MAX_OUTPUT + 1)  # one more says that there is more
 

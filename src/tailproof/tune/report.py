@@ -41,10 +41,10 @@ def report_values(
         },
         "payoffs": len(analysis.values),
         "clipped": int(analysis.clipped.sum()),
-        "most_extreme": _most_extreme(analysis),
+        "most_extreme": _report_rows_of_extremes(analysis),
         "tails": tails_text(analysis),
         "failed": len(analysis.failed),
-        "last_failed": _last_failed(analysis),
+        "last_failed": _report_rows_of_failures(analysis),
     }
 
 
@@ -54,8 +54,8 @@ def report_page(values: Mapping[str, Any]) -> str:
     return render("tune/report.html", title=title, heading=1, **values)
 
 
-def _most_extreme(analysis: Analysis) -> list[tuple[str, str, str]]:
-    """Return trial, payoff and setting of the clipped payoffs farthest from the median."""
+def _report_rows_of_extremes(analysis: Analysis) -> list[tuple[str, str, str]]:
+    """Return report rows of clipped payoffs farthest from the median: trial, payoff, setting."""
     clipped = np.flatnonzero(analysis.clipped)
     distance = np.abs(analysis.values[clipped] - np.median(analysis.values))
     return [
@@ -64,8 +64,8 @@ def _most_extreme(analysis: Analysis) -> list[tuple[str, str, str]]:
     ]
 
 
-def _last_failed(analysis: Analysis) -> list[tuple[str, str, str, str]]:
-    """Return trial, reason, setting and end of the output of the latest failed trials."""
+def _report_rows_of_failures(analysis: Analysis) -> list[tuple[str, str, str, str]]:
+    """Return report rows of the latest failed trials: trial, reason, setting, end of output."""
     rows = []
     for trial in analysis.failed[-_MAX_FAILED:]:
         noted = outcome(trial)

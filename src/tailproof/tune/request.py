@@ -81,7 +81,7 @@ def prepare(request: Request) -> Job:
         if os.sep in program and Path(program).exists():
             raise ValueError(f"the program {program} is not an executable file.")
         raise ValueError(f"there is no program {program}.")
-    _check_folder(request.out)
+    _check_output_folder(request.out)
     identity = Identity(
         request.command, request.space.state(), str(reader), request.minimize, request.stream
     )
@@ -105,7 +105,7 @@ def _check_study_file(path: Path | None, out: Path) -> None:
         )
 
 
-def _check_folder(out: Path) -> None:
+def _check_output_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):

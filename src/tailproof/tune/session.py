@@ -69,18 +69,18 @@ def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
         try:
             with stop_requests() as stop:
                 try:
-                    return _run(job, true_mean, stop)
+                    return _run_session(job, true_mean, stop)
                 except Exception as error:
                     if not is_expected(error):
                         raise
-                    _print_error(error, job)
+                    _print_session_error(error, job)
                     return SessionResult(_EXIT[End.INTERRUPTED] if stop() is not Stop.NO else 1)
         except KeyboardInterrupt:
             print("tailproof tune: interrupted; nothing more is written.", file=sys.stderr)
             return SessionResult(_EXIT[End.INTERRUPTED])
 
 
-def _print_error(error: Exception, job: Job) -> None:
+def _print_session_error(error: Exception, job: Job) -> None:
     full = is_disk_full(error, job.url)
     message = cause(error, job.url) if full else without_secrets(first_line(error), job.url)
     print(f"tailproof tune: {printable(message, 5 * _LONGEST_LINE)}", file=sys.stderr)
@@ -93,7 +93,7 @@ def is_expected(error: Exception) -> bool:
     return isinstance(error, expected) or package in ("optuna", "sqlalchemy")
 
 
-def _run(job: Job, true_mean: TrueMean | None, stop_request: StopRequest) -> SessionResult:
+def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest) -> SessionResult:
     begin = time.monotonic()
     request = job.request
     with ProgressDisplay(request.evaluations, request.minimize, quiet=request.quiet) as display:
@@ -104,20 +104,20 @@ def _run(job: Job, true_mean: TrueMean | None, stop_request: StopRequest) -> Ses
 
         end = run_workers(job, request.workers, display.event, stop)
     stop_request.programs_have_ended()
-    _print_end(end, job)
+    _print_session_end(end, job)
     notice = WaitNotice(lambda line: print(f"tailproof tune: {line}", file=sys.stderr, flush=True))
     patiently = Patience(job.url, stop_request, notice.waiting, notice.resumed)
-    analysis = patiently(lambda: _analyze(job))
+    analysis = patiently(lambda: _analyze_session(job))
     if analysis is None:
         print("There is no payoff yet: nothing can be recommended.")
         return SessionResult(_EXIT[end] or 1)
-    values = _write(analysis, job, true_mean, patiently)
+    values = _write_session_files(analysis, job, true_mean, patiently)
     print(summary_text(analysis, true_mean, time.monotonic() - begin))
     print(f"Report: {request.out / REPORT_NAME}   trials: {request.out / CSV_NAME}")
     return SessionResult(_EXIT[end], values)
 
 
-def _analyze(job: Job) -> Analysis | None:
+def _analyze_session(job: Job) -> Analysis | None:
     request = job.request
     with opened_storage(job.url) as storage:
         study = open_study(storage, job.study_name, job.identity, request.seed)
@@ -125,11 +125,11 @@ def _analyze(job: Job) -> Analysis | None:
     aim, level, seed = request.minimize, request.level, request.seed
     analysis = analyze(trials, request.space, minimize=aim, level=level, seed=seed)
     if analysis is None:
-        _print_last_failure(trials)
+        _print_last_failed_trial(trials)
     return analysis
 
 
-def _print_last_failure(trials: list[Any]) -> None:
+def _print_last_failed_trial(trials: list[Any]) -> None:
     outcomes = (outcome(trial) for trial in reversed(trials))
     noted = next((found for found in outcomes if "reason" in found), None)
     if noted is None:
@@ -141,7 +141,7 @@ def _print_last_failure(trials: list[Any]) -> None:
         print(f"  | {printable(line, _LONGEST_LINE)}", file=sys.stderr)
 
 
-def _print_end(end: End, job: Job) -> None:
+def _print_session_end(end: End, job: Job) -> None:
     if end is End.INTERRUPTED:
         print("tailproof tune: interrupted; the same command goes on.", file=sys.stderr)
     elif end is End.BROKEN:
@@ -177,7 +177,7 @@ def _resume_command(request: Request) -> str:
     return shlex.join(without_secrets(argument) for argument in again)
 
 
-def _write(
+def _write_session_files(
     analysis: Analysis, job: Job, true_mean: TrueMean | None, patiently: Patience
 ) -> dict[str, Any]:
     """Write all files; return the values of the report."""

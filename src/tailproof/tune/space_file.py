@@ -67,7 +67,7 @@ def take_flags(
     while left:
         flag = left.pop(0)
         if flag in _FLAGS:
-            entries.append(_flag(flag, left, every))
+            entries.append(_flag_entry(flag, left, every))
         elif flag in _MODIFIERS:
             raise ValueError(f"{flag} must follow --float or --int and their three values.")
         else:
@@ -75,7 +75,7 @@ def take_flags(
     return entries, options
 
 
-def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
+def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
     kind = flag.removeprefix("--")
     if kind == "choice":
         values: list[str] = []
@@ -92,7 +92,7 @@ def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entr
     name = values[0]
     if kind == "fixed":
         return name, {kind: values[1]}
-    entry: dict[str, Any] = {kind: [_number(name, kind, value) for value in values[1:]]}
+    entry: dict[str, Any] = {kind: [_flag_number(name, kind, value) for value in values[1:]]}
     while left and left[0] in _MODIFIERS:
         modifier = left.pop(0)
         if modifier == "--log":
@@ -100,11 +100,11 @@ def _flag(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entr
         elif not left:
             raise ValueError(f"--step needs a value for the parameter {name!r}.")
         else:
-            entry["step"] = _number(name, kind, left.pop(0))
+            entry["step"] = _flag_number(name, kind, left.pop(0))
     return name, entry
 
 
-def _number(name: str, kind: str, written: str) -> float | int:
+def _flag_number(name: str, kind: str, written: str) -> float | int:
     try:
         return float(written) if kind == "float" else int(written)
     except ValueError:
@@ -121,13 +121,13 @@ def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
         entries[name] = entry
     if not entries:
         raise ValueError("no parameters: give --space FILE or flags such as --float lr 0.1 1.")
-    parameters = {name: _parameter(name, entry) for name, entry in entries.items()}
+    parameters = {name: _parameter_of_entry(name, entry) for name, entry in entries.items()}
     if all(isinstance(parameter, Fixed) for parameter in parameters.values()):
         raise ValueError("every parameter is fixed: there is nothing to tune.")
     return Space(parameters)
 
 
-def _parameter(name: str, entry: Entry) -> Parameter:
+def _parameter_of_entry(name: str, entry: Entry) -> Parameter:
     printable = name.strip() and name.isprintable() and len(name) <= _LONGEST_NAME
     if not printable or set(name) & set("{}"):
         raise ValueError(
@@ -147,16 +147,16 @@ def _parameter(name: str, entry: Entry) -> Parameter:
         raise ValueError(f"parameter {name!r} has an unknown entry {unknown[0]!r}.")
     try:
         if kind == "choice":
-            return _choice(entry[kind])
+            return _choice_of_entry(entry[kind])
         if kind == "fixed":
-            _check_argument(entry[kind])
+            _check_option(entry[kind])
             return Fixed(entry[kind])
-        return _range(kind, entry)
+        return _range_of_entry(kind, entry)
     except ValueError as error:
         raise ValueError(f"parameter {name!r}: {error}") from None
 
 
-def _range(kind: str, entry: Entry) -> Float | Int:
+def _range_of_entry(kind: str, entry: Entry) -> Float | Int:
     ends, log = entry[kind], entry.get("log", False)
     if not isinstance(ends, list) or len(ends) != 2:
         raise ValueError(f"`{kind}` must be [low, high], but got {ends!r}.")
@@ -167,11 +167,11 @@ def _range(kind: str, entry: Entry) -> Float | Int:
     return Int(ends[0], ends[1], log, entry.get("step", 1))
 
 
-def _choice(options: Any) -> Choice:
+def _choice_of_entry(options: Any) -> Choice:
     if not isinstance(options, list) or len(options) < 2:
         raise ValueError(f"`choice` must be a list of two or more options, but got {options!r}.")
     for i, option in enumerate(options):
-        _check_argument(option)
+        _check_option(option)
         for earlier in options[:i]:
             # Storages compare options by ==, programs see text: both must tell them apart.
             if option == earlier or text(option) == text(earlier):
@@ -179,7 +179,7 @@ def _choice(options: Any) -> Choice:
     return Choice(*options)
 
 
-def _check_argument(value: Any) -> None:
+def _check_option(value: Any) -> None:
     """Refuse what cannot be an argument of a program."""
     if not isinstance(value, str | bool | int | float):
         raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")

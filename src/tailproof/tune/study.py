@@ -176,12 +176,12 @@ def open_study(
     for key, value in mine.items():
         if began.get(key) != value:
             raise ValueError(
-                f"the study {name!r} was begun with another {key} ({_short(began.get(key))}, now "
-                f"{_short(value)}); give another --study-name or --out."
+                f"the study {name!r} was begun with another {key} ({_short_field(began.get(key))}, "
+                f"now {_short_field(value)}); give another --study-name or --out."
             )
     return study
 
 
-def _short(value: Any) -> str:
+def _short_field(value: Any) -> str:
     shown = json.dumps(value)
     return shown if len(shown) <= 120 else shown[:117] + "..."

@@ -58,12 +58,12 @@ def masked(url: str) -> str:
     if parsed is None:
         scheme, colon, _ = url.partition("://")
         return f"{scheme}://..." if colon else "given"
-    secret = {key: "***" for key in parsed.query if _is_secret(key)}
+    secret = {key: "***" for key in parsed.query if _is_secret_key(key)}
     shown = parsed.update_query_dict(secret).render_as_string(hide_password=True)
     return shown.replace("%2A%2A%2A", "***")
 
 
-def _is_secret(key: str) -> bool:
+def _is_secret_key(key: str) -> bool:
     plain = "".join(c for c in unquote(key).lower() if c.isalnum())
     return plain in _SECRET_NAMES or any(part in plain for part in _SECRET_PARTS)
 
@@ -78,22 +78,22 @@ def without_secrets(message: str, url: str | None = None) -> str:
     """
     if url:
         message = message.replace(url, masked(url))
-        for secret in _secrets(url):
+        for secret in _secrets_of_url(url):
             message = message.replace(secret, "***")
     message = _PASSWORD.sub(r"\1***@", message)
-    return _URL.sub(lambda found: _QUERY_ENTRY.sub(_masked_entry, found[0]), message)
+    return _URL.sub(lambda found: _QUERY_ENTRY.sub(_masked_query_entry, found[0]), message)
 
 
-def _masked_entry(entry: re.Match[str]) -> str:
-    return f"{entry[1]}{entry[2]}=***" if _is_secret(entry[2]) else entry[0]
+def _masked_query_entry(entry: re.Match[str]) -> str:
+    return f"{entry[1]}{entry[2]}=***" if _is_secret_key(entry[2]) else entry[0]
 
 
-def _secrets(url: str) -> list[str]:
+def _secrets_of_url(url: str) -> list[str]:
     """Return passwords and the like, plain and percent-encoded, the longest first."""
     parsed = parse(url)
     if parsed is None:
         return []
-    secret = [value for key, value in parsed.query.items() if _is_secret(key)]
+    secret = [value for key, value in parsed.query.items() if _is_secret_key(key)]
     # A name that is given twice has a tuple of values.
     values = [text for value in secret for text in ([value] if isinstance(value, str) else value)]
     plain = [text for text in (parsed.password, *values) if isinstance(text, str)]

@@ -33,9 +33,9 @@ class FeaturePosterior:
         self._count = 0
         self._counts = np.zeros(len(inputs.X))
         self._cached_mean: Array | None = None
-        self._change_coordinates(embedding)
+        self._change_feature_coordinates(embedding)
 
-    def _change_coordinates(self, embedding: Embedding) -> None:
+    def _change_feature_coordinates(self, embedding: Embedding) -> None:
         self.embedding, self.directions = embedding, embedding.size
         self._residual = self._left_out_variance(self._prior, embedding.squared_norms())
         self.estimator.coordinates_changed(embedding.coordinates)
@@ -71,9 +71,9 @@ class FeaturePosterior:
 
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff to the feature posterior."""
-        self._update(arm, payoff, None)
+        self._update_features(arm, payoff, None)
 
-    def _update(self, arm: int, payoff: float, embedding: Embedding | None) -> None:
+    def _update_features(self, arm: int, payoff: float, embedding: Embedding | None) -> None:
         """Add one payoff and, where one is given, change to a new embedding of the same arms."""
         self.estimator.add(arm, payoff)
         self._count += 1
@@ -81,7 +81,7 @@ class FeaturePosterior:
         self._cached_mean = None
         if embedding is not None:
             if not (embedding.kernel_basis and self.embedding.kernel_basis):
-                self._change_coordinates(embedding)
+                self._change_feature_coordinates(embedding)
                 return
             # Only the directions differ: H does not depend on them.
             self.embedding, self.directions = embedding, embedding.size
@@ -151,9 +151,9 @@ class FeaturePosterior:
 
     def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Set what `state` returned, with the history (t,) that led to it."""
-        self._replay(state, arms, payoffs, len(arms) // REFRESH * REFRESH)
+        self._replay_payoffs(state, arms, payoffs, len(arms) // REFRESH * REFRESH)
 
-    def _replay(
+    def _replay_payoffs(
         self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array, refreshed: int
     ) -> None:
         """Add the history (t,), of which the first `refreshed` led to the last `_refresh`."""

@@ -62,7 +62,7 @@ class NystromPosterior(FeaturePosterior):
         self._nystrom, self._sampling, self._rng = nystrom, sampling, rng
         self.kernel_coordinates = kernel_coordinates(inputs.kernel, inputs.X, nystrom.cutoff)
         self.dictionary = np.empty(0, dtype=np.int64)
-        super().__init__(inputs, _no_features(len(inputs.X), 0), estimator)
+        super().__init__(inputs, _empty_nystrom_embedding(len(inputs.X), 0), estimator)
 
     @property
     def residual(self) -> float:
@@ -77,7 +77,7 @@ class NystromPosterior(FeaturePosterior):
         counts[arm] += 1.0
         drawn = self._sampling.draw(self.variance(), counts, self._inputs.ridge, self._rng)
         same = np.array_equal(drawn, self.dictionary)
-        self._update(arm, payoff, None if same else self._embed_dictionary(drawn))
+        self._update_features(arm, payoff, None if same else self._embed_dictionary(drawn))
         self.dictionary = drawn
 
     def state(self) -> dict[str, Any]:
@@ -98,8 +98,8 @@ class NystromPosterior(FeaturePosterior):
                 f"`{least} <= refreshed <= {len(arms)}` must hold, but got {refreshed}."
             )
         self.dictionary = np.array(dictionary, dtype=np.int64)
-        self._change_coordinates(self._embed_dictionary(self.dictionary))
-        self._replay(state, arms, payoffs, refreshed)
+        self._change_feature_coordinates(self._embed_dictionary(self.dictionary))
+        self._replay_payoffs(state, arms, payoffs, refreshed)
 
     def _embed_dictionary(self, dictionary: Indices) -> Embedding:
         kernel, X = self._inputs.kernel, self._inputs.X
@@ -116,12 +116,12 @@ def nystrom_embedding(
     psi does, F is square: then the coordinates are psi itself, and E F^T are the directions.
     """
     if len(dictionary) == 0:
-        return _no_features(len(psi), 0)
+        return _empty_nystrom_embedding(len(psi), 0)
     # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
     # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
     lengths, left, right = compiled.spanned(psi, dictionary, rank_tolerance(nystrom))
     if len(lengths) == 0:
-        return _no_features(len(psi), len(dictionary))
+        return _empty_nystrom_embedding(len(psi), len(dictionary))
     full = len(lengths) == psi.shape[1]
 
     def query(points: Array) -> tuple[Array, Array | None]:
@@ -138,12 +138,12 @@ def nystrom_embedding(
 
 
 def rank_tolerance(nystrom: Nystrom) -> float:
-    """Return the share of K_D's largest eigenvalue up to which another one counts as zero."""
+    """Return the share of K_D's largest eigenvalue that the Nystrom posterior takes for zero."""
     return max(1e-3 * nystrom.cutoff, 1e-15)
 
 
-def _no_features(arms: int, size: int) -> Embedding:
-    """Embed in `size` features that are zero everywhere: an empty dictionary, or one of zeros."""
+def _empty_nystrom_embedding(arms: int, size: int) -> Embedding:
+    """Embed in `size` Nystrom features that are zero: an empty dictionary, or one of zeros."""
 
     def query(points: Array) -> tuple[Array, Array | None]:
         return np.zeros((len(points), 1)), None

@@ -68,11 +68,11 @@ class KernelLayout:
         """Return R between the rows of X (n, p) and of Y (m, p), (n, m)."""
         groups = []
         for columns in self._columns_of_groups:
-            squared = _squared_distances(X[:, columns], Y[:, columns], inverse[columns])
-            for rows in _row_blocks(squared):
+            squared = _scaled_squared_distances(X[:, columns], Y[:, columns], inverse[columns])
+            for rows in _correlation_row_blocks(squared):
                 _radial_correlation(self.kernel, squared[rows])
             groups.append(squared)
-        return _mean_over_groups(groups)
+        return _mean_correlation_over_groups(groups)
 
     def correlations_gradient(self, x: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
         """Return R between x (p,) and the rows of Y, (m,), and its derivatives in x, (m, p)."""
@@ -83,7 +83,7 @@ class KernelLayout:
             value, slope = _radial_correlation(self.kernel, np.einsum("ij,ij->i", d, d))
             gradient[:, columns] *= slope[:, None]
             values.append(value)
-        return _mean_over_groups(values), gradient
+        return _mean_correlation_over_groups(values), gradient
 
     def lengthscale_gradient(self, X: Array, inverse: Array, weight: Array) -> Array:
         """Return sum_ij weight_ij dR_ij / d ln(lengthscale), (q,), of the rows of X (n, p).
@@ -94,10 +94,10 @@ class KernelLayout:
         """
         by_column = np.zeros(X.shape[1])
         for columns in self._columns_of_groups:
-            squared = _squared_distances(X[:, columns], X[:, columns], inverse[columns])
+            squared = _scaled_squared_distances(X[:, columns], X[:, columns], inverse[columns])
             z = X[:, columns] * inverse[columns]
             z -= z.mean(axis=0)  # so that less cancels
-            for rows in _row_blocks(squared):
+            for rows in _correlation_row_blocks(squared):
                 M = _radial_correlation(self.kernel, squared[rows])[1]
                 M *= weight[rows]
                 np.fill_diagonal(M[:, rows], 0.0)  # the diagonal of R is constant
@@ -129,18 +129,18 @@ class KernelParameters:
     noise_var: float
 
 
-def _squared_distances(X: Array, Y: Array, inverse: Array) -> Array:
+def _scaled_squared_distances(X: Array, Y: Array, inverse: Array) -> Array:
     """Return squared distances in units of the lengthscales, (n, m)."""
     if not len(inverse):  # all parameters are fixed
         return np.zeros((len(X), len(Y)))
     return np.asarray(cdist(X * inverse, Y * inverse, "sqeuclidean"))
 
 
-def _mean_over_groups(groups: list[Array]) -> Array:
+def _mean_correlation_over_groups(groups: list[Array]) -> Array:
     return groups[0] if len(groups) == 1 else sum(groups[1:], start=groups[0]) / len(groups)
 
 
-def _row_blocks(matrix: Array) -> Iterator[slice]:
+def _correlation_row_blocks(matrix: Array) -> Iterator[slice]:
     """Yield blocks of rows that fit into a processor's cache, with their temporary arrays.
 
     Larger temporary arrays take longer to allocate than to compute.

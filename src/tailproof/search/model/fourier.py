@@ -56,7 +56,7 @@ class FourierBasis:
         frequencies, weights = [], []
         for g in range(groups):
             columns = np.flatnonzero(group == g)
-            grid, weight = _frequency_grid(_fourier_nodes(inverse[columns]))
+            grid, weight = _fourier_frequency_grid(_fourier_nodes(inverse[columns]))
             block = np.zeros((len(grid), len(inverse)))
             block[:, columns] = math.sqrt(2.0) * grid * inverse[columns]
             frequencies.append(block)
@@ -95,11 +95,11 @@ def suits(inverse: Array, group: Indices, groups: int) -> bool:
 
 def size(inverse: Array, group: Indices, groups: int) -> int:
     """Return how many features a `FourierBasis` of these columns has."""
-    return sum(_feature_count(_fourier_nodes(inverse[group == g])) for g in range(groups))
+    return sum(_fourier_basis_size(_fourier_nodes(inverse[group == g])) for g in range(groups))
 
 
 def _fourier_nodes(inverse: Array) -> tuple[int, ...]:
-    """Return the least n with n! a^(2n) / (2n)! at most the error allowed, for each entry a."""
+    """Return the nodes of the Fourier basis per column: least n, n! a^(2n) / (2n)! <= allowed."""
 
     def error(n: int, a: float) -> float:
         return math.lgamma(n + 1) - math.lgamma(2 * n + 1) + 2 * n * math.log(a)
@@ -109,8 +109,8 @@ def _fourier_nodes(inverse: Array) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _column_rule(nodes: int) -> tuple[Array, Array]:
-    """Return the inner nodes of one column and their weights; the outer ones weigh too little."""
+def _fourier_column_rule(nodes: int) -> tuple[Array, Array]:
+    """Return inner Fourier nodes of one column and their weights; outer ones weigh too little."""
     roots, weights = gauss_hermite(nodes)
     outwards = np.abs(roots)
     outer = np.array([weights[outwards >= size].sum() for size in outwards])
@@ -119,9 +119,9 @@ def _column_rule(nodes: int) -> tuple[Array, Array]:
 
 
 @functools.lru_cache(maxsize=256)
-def _frequency_grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
+def _fourier_frequency_grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
     """Return one of each pair +-t of a group's grid, (g, columns), and the pairs' weights, (g,)."""
-    grid, weights = half_grid([_column_rule(n) for n in nodes])
+    grid, weights = half_grid([_fourier_column_rule(n) for n in nodes])
     pairs = weights * np.where(grid.any(axis=1), 2.0, 1.0)
     order = np.argsort(pairs, kind="stable")
     kept = np.sort(order[np.cumsum(pairs[order]) > _CORNERS])
@@ -129,8 +129,8 @@ def _frequency_grid(nodes: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _feature_count(nodes: tuple[int, ...]) -> int:
-    """Return how many Fourier features a group has."""
-    _, weights = _frequency_grid(nodes)
+def _fourier_basis_size(nodes: tuple[int, ...]) -> int:
+    """Return how many features the Fourier basis of a group has."""
+    _, weights = _fourier_frequency_grid(nodes)
     odd = all(n % 2 for n in nodes)  # then the frequency 0 is among them
     return 2 * len(weights) - odd

@@ -55,10 +55,10 @@ class Prior:
 
 def prior_median(prior: Prior, n_lengthscales: int) -> KernelParameters:
     """Return the kernel parameters before any payoff."""
-    return _parameters_from_logs(prior.means(n_lengthscales))
+    return _kernel_parameters_from_logs(prior.means(n_lengthscales))
 
 
-def _parameters_from_logs(theta: Array) -> KernelParameters:
+def _kernel_parameters_from_logs(theta: Array) -> KernelParameters:
     values = np.exp(theta)
     return KernelParameters(values[:-2], float(values[-2]), float(values[-1]))
 
@@ -71,7 +71,7 @@ def negative_log_posterior(
     `theta` is (q + 2,); X (n, p) are points, with standardized payoffs (n,) and relative noise
     variances (n,), the diagonal of D.
     """
-    kernel = _parameters_from_logs(theta)
+    kernel = _kernel_parameters_from_logs(theta)
     inverse = layout.inverse_lengthscales(np.exp(theta[:-2]))
     R = layout.correlations(X, X, inverse)
     K = kernel.signal_var * R + CONSTANT_VAR
@@ -118,7 +118,7 @@ def maximize_posterior(
         bounds=bounds,
         options={"maxiter": steps},
     )
-    return _parameters_from_logs(found.x)
+    return _kernel_parameters_from_logs(found.x)
 
 
 def log_marginal_likelihood(K: Array, payoffs: Array) -> float:

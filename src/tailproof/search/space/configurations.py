@@ -84,7 +84,7 @@ class Configurations(EncodedSpace):
         Configurations(2 of x, y)
         """
         # A data frame is no Mapping, but dict() takes it, as everything with keys.
-        if not hasattr(columns, "keys") or not all(map(_is_sequence, dict(columns).values())):
+        if not hasattr(columns, "keys") or not all(map(_is_table_column, dict(columns).values())):
             raise ValueError(f"`columns` must map names to columns, but got {columns!r}.")
         table = dict(columns)
         lengths = {name: len(column) for name, column in table.items()}
@@ -195,5 +195,5 @@ def _is_plain_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def _is_sequence(values: Any) -> bool:
+def _is_table_column(values: Any) -> bool:
     return hasattr(values, "__len__") and not isinstance(values, str | Mapping)

@@ -86,7 +86,7 @@ class Float(_Number):
         log = checks.flag("log", self.log)
         step = None if self.step is None else checks.positive("step", self.step)
         _set_parameter_fields(self, low=low, high=high, log=log, step=step)
-        _check_order(low, high)
+        _check_bounds_order(low, high)
         if log and low < _SMALLEST:
             _refuse_value(f"`low >= {_SMALLEST}` must hold for a log scale", low=low)
         if not _SMALLEST <= self._bound_size <= _LARGEST:
@@ -169,10 +169,10 @@ class Int(_Number):
     encoding: Grid = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        low, high = _whole_bound("low", self.low), _whole_bound("high", self.high)
+        low, high = _int_bound("low", self.low), _int_bound("high", self.high)
         step = checks.integer("step", self.step, low=1)
         log = checks.flag("log", self.log)
-        _check_order(low, high)
+        _check_bounds_order(low, high)
         if max(-low, high) > _LARGEST_INTEGER:
             _refuse_value("`-2**50 <= low` and `high <= 2**50` must hold", low=low, high=high)
         if step > high - low:
@@ -329,14 +329,14 @@ def _unit_point(u: Any) -> Array:
     return np.array([number])
 
 
-def _whole_bound(name: str, value: Any) -> int:
+def _int_bound(name: str, value: Any) -> int:
     number = checks.number(name, value)
     if not number.is_integer():
         _refuse_value(f"`{name}` must be an integer", **{name: value})
     return int(number)
 
 
-def _check_order(low: float, high: float) -> None:
+def _check_bounds_order(low: float, high: float) -> None:
     if not low < high:
         raise ValueError(
             f"`low < high` must hold, but got {low=}, {high=}; use Fixed(value) for a constant."
