@@ -110,7 +110,7 @@ def _run_demo(out: Path, sizes: Sizes, seed: int) -> int:
 
 
 def _empty_demo_folder(out: Path) -> None:
-    """Make the folder, or remove an earlier demo from it; a folder of anything else is refused."""
+    """Make the demo's folder, or empty that of an earlier demo; anything else is refused."""
     marker = out / _MARKER
     if out.exists() and not marker.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"`--out` must be a new or empty folder, or an earlier demo's: {out}.")

@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command and return its exit code."""
+    """Run the command of the experiments and return its exit code."""
     from tailproof._util.interrupts import INTERRUPTED, exit_on_interrupt
 
     with exit_on_interrupt("tailproof reproduce"):

@@ -28,14 +28,14 @@ def regrets(panel: Panel, records: Records, policy: str, repetitions: int | None
 
 
 def sample_std(values: Array) -> Array:
-    """Return the standard deviation over the first axis, ddof 1; NaN for a single repetition."""
+    """Return the standard deviation over repetitions, ddof 1; NaN for a single repetition."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)
     return np.std(values, axis=0, ddof=1)
 
 
 def crossing(rounds: NDArray[np.int64], curve: Array, reference: Array) -> int | None:
-    """Return the first round from which `curve` stays below `reference`; None if it never does.
+    """Return the first round from which a regret `curve` stays below `reference`; None if never.
 
     Examples
     --------
@@ -136,12 +136,12 @@ class TruncationFit:
 
     @property
     def error(self) -> float:
-        """Largest |mean - f| over the arms."""
+        """Largest |mean - f| of the truncated fit over the arms."""
         return float(np.abs(self.mean - self.f).max())
 
     @property
     def worst_arm(self) -> int:
-        """The arm of that error."""
+        """The arm with the largest error of the truncation."""
         return int(np.abs(self.mean - self.f).argmax())
 
     @property

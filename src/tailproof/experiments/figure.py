@@ -22,7 +22,7 @@ FROM_PAPER = "read off the paper's figure, same colors"
 
 
 def draw(plan: Plan, records: Records, *, variants: bool = False) -> Any:
-    """Draw the paper's policies in the paper's arrangement, or the variants over them."""
+    """Draw the figure: the paper's policies in its arrangement, or the variants over them."""
     figure = new_figure(figsize=(12.0, 6.6), dpi=150, layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     panels = {panel.letter: panel for panel in plan.panels}

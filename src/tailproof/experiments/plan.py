@@ -66,11 +66,11 @@ class Task:
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """Panel, policy, repetition."""
+        """Name of the task: panel, policy, repetition."""
         return self.panel.letter, self.policy, self.repetition
 
     def sequence(self, purpose: str) -> np.random.SeedSequence:
-        """Return the seed sequence of one purpose.
+        """Return the seed sequence of the task for one purpose.
 
         Function and noise are the same for all policies of a repetition, and panel f's function
         is the same for all repetitions; nothing depends on which other tasks there are.
@@ -84,7 +84,7 @@ class Task:
         return np.random.SeedSequence(entropy)
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Return a new generator for one purpose."""
+        """Return a new generator of the task for one purpose."""
         return np.random.default_rng(self.sequence(purpose))
 
 
@@ -96,14 +96,14 @@ class Plan:
     seed: int
 
     def tasks(self) -> Iterator[Task]:
-        """Yield every task, panel after panel, policy after policy."""
+        """Yield every task of the plan, panel after panel, policy after policy."""
         for panel in self.panels:
             for policy in panel.policies:
                 for repetition in range(panel.repetitions_of(policy)):
                     yield Task(panel, policy, repetition, self.seed)
 
     def manifest(self) -> dict[str, Any]:
-        """Return what defines the results: versions, seeds, every parameter and constant."""
+        """Return what defines the plan's results: versions, seeds, every parameter and constant."""
         return {
             "format": 1,
             "versions": {"tailproof": tailproof.__version__, "python": platform.python_version()}

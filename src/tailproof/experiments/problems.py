@@ -83,7 +83,7 @@ class Synthetic:
         return Problem(space, kernel, environment, gap, self.moment, self.norm_bound, fourier)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant, for the manifest."""
+        """Return every constant of the problem, for the manifest."""
         return {
             "arms": _ARMS_TEXT,
             "kernel": repr(self.kernel),
@@ -123,7 +123,7 @@ class Recorded:
         return Problem(space, kernel, arms, f.max() - f, moment, arms.max_abs_mean, fourier)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant, for the manifest."""
+        """Return every constant of the problem, for the manifest."""
         arms = self.arms
         digest = hashlib.sha256(arms.values.tobytes())
         for array in (arms.gram, arms.coordinates):
@@ -189,7 +189,7 @@ class Spiked:
         return Problem(Finite(ARMS), self.kernel, environment, f.max() - f)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant, for the manifest."""
+        """Return every constant of the problem, for the manifest."""
         return {
             "arms": _ARMS_TEXT,
             "kernel": repr(self.kernel),

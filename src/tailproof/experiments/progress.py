@@ -55,7 +55,7 @@ class Progress:
         self._display.__exit__(*raised)
 
     def finished(self, task: Task, seconds: float) -> None:
-        """Count one task that took `seconds` of a worker."""
+        """Count progress by one task that took `seconds` of a worker."""
         kind = task.name[:2]
         self._done += 1
         self._left[kind] -= 1
@@ -78,7 +78,7 @@ class Progress:
         return sum(left * expected[kind] for kind, left in self._left.items()) / self._workers
 
     def line(self) -> str:
-        """Return the line to show."""
+        """Return the line of progress to show."""
         share = self._done / self._total if self._total else 1.0
         text = f"{self._done} of {self._total} runs ({share:.0%})"
         if self._done == self._total:

@@ -31,7 +31,7 @@ class CommonPayoffs:
         self._drawn: dict[int, list[float]] = {}
 
     def of(self, arm: int) -> list[float]:
-        """Return the arm's payoff in every round."""
+        """Return the arm's common payoff in every round."""
         payoffs = self._drawn.get(arm)
         if payoffs is None:
             rng = np.random.default_rng(self._sequence)
@@ -43,7 +43,7 @@ class CommonPayoffs:
 def play(
     optimizer: ArmOptimizer, payoffs: CommonPayoffs, rounds: int, *, first: int | None = None
 ) -> NDArray[np.int64]:
-    """Ask and tell for `rounds` rounds; return the arms played, (rounds,).
+    """Play a repetition by ask and tell for `rounds` rounds; return the arms played, (rounds,).
 
     `first` is played in the first round instead of what the policy asks for.
     """
@@ -56,7 +56,7 @@ def play(
 
 
 def run_repetition(task: Task) -> dict[str, Any]:
-    """Do one run on one thread and return its record, ready for JSON.
+    """Do one repetition on one thread and return its record, ready for JSON.
 
     The record has the regret per round at the recorded rounds, beta of the last round, the wall
     and processor time of the rounds and, in panel f, the final mean and standard deviation of

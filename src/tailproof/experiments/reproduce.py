@@ -44,7 +44,7 @@ class Request:
     scheduler: str | None = None
 
     def size(self, letter: str) -> Size:
-        """Return the size of a panel."""
+        """Return the size of a panel that the request asks for."""
         quick = QUICK_TRUNCATION if letter == "f" else QUICK
         size = quick if self.quick else Size()
         given = {"rounds": self.rounds, "repetitions": self.repetitions}

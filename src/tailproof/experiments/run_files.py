@@ -90,7 +90,7 @@ def _check_folder_manifest(out: Path, manifest: dict[str, Any]) -> None:
 
 
 def differences(found: Any, wanted: Any, where: str = "") -> Iterable[str]:
-    """Yield a description of every place where two JSON values differ.
+    """Yield a description of every place where the JSON values of two manifests differ.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def read_run(out: Path, task: Task) -> dict[str, Any] | None:
 
 
 def write_run(out: Path, task: Task, record: dict[str, Any]) -> None:
-    """Write the record of a finished run."""
+    """Write the record of a finished run to its file."""
     write_json(run_path(out, task.name), record)
 
 

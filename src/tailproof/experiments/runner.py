@@ -41,7 +41,7 @@ Pool = Callable[[Sequence[Task]], Iterable[tuple[Task, Record]]]
 
 
 def guess_seconds(task: Task) -> float:
-    """Return roughly how long a task takes on one core."""
+    """Return roughly how long a task of the plan takes on one core."""
     family, source = POLICIES[task.policy].family, task.panel.source
     full_rank = isinstance(source, Synthetic) and isinstance(source.kernel, Matern)
     factor = _FULL_RANK if full_rank and family in ("nystrom", "exact") else 1.0

@@ -74,7 +74,7 @@ class StudyHistory:
 
 
 def is_payoff(trial: FrozenTrial) -> bool:
-    """Return whether the value of a complete trial can enter a mean: infinite ones cannot."""
+    """Tell whether the value of a complete Optuna trial can enter a mean: infinite ones cannot."""
     value = trial.values[0]
     return math.isfinite(value) and abs(value) <= LARGEST_PAYOFF
 
@@ -93,7 +93,7 @@ def planned_params(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def by_completion(complete: Iterable[FrozenTrial]) -> list[FrozenTrial]:
-    """Return complete trials in the order they were completed in."""
+    """Return complete trials of Optuna in the order they were completed in."""
 
     def completion(trial: FrozenTrial) -> tuple[datetime, int]:
         # Storages differ in whether they keep the time zone; the two kinds cannot be compared.

@@ -14,7 +14,7 @@ from tailproof._util import checks
 
 
 def release_overdue(study: Study, seconds: float) -> list[int]:
-    """Fail trials that have been running for too long, and queue their parameters again.
+    """Fail overdue trials, which have run for too long, and queue their parameters again.
 
     Optuna finds the trials of dead workers by their last heartbeat. It misses those whose worker
     died before the first one, and all trials in storages without a heartbeat. This function uses

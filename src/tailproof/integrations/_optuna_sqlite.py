@@ -101,7 +101,7 @@ class SQLiteStorage(RDBStorage):
         self.engine.dispose()  # connections made before the listeners
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections to the SQLite file."""
         self.remove_session()
         self.engine.dispose()
 
@@ -126,7 +126,7 @@ def _sqlite_url(path: str | os.PathLike[str]) -> tuple[str, str | None]:
 
 
 def _prepare_sqlite_file(database: str | None, timeout: float) -> None:
-    """Create the file with a write-ahead log; an error if it cannot be written."""
+    """Create the SQLite file with a write-ahead log; an error if it cannot be written."""
     if not database or database == ":memory:":
         raise ValueError("a study must be kept in a file")
     if database.startswith("file:"):

@@ -314,7 +314,7 @@ def _study_minimizes(study: Study) -> bool:
 
 
 def _sampler_entropy() -> int:
-    """Return fresh randomness from the system."""
+    """Return fresh randomness for a sampler from the system."""
     drawn = np.random.SeedSequence().entropy
     assert isinstance(drawn, int)
     return drawn % 2**63

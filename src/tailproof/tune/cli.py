@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
-    """Register the command with the subparsers `commands` of the command line."""
+    """Register the command `tune` with the subparsers `commands` of the command line."""
     commands.add_parser("tune", help="tune any program from the shell")
     parser = _Parser(
         prog="tailproof tune",
@@ -120,7 +120,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command and return its exit code."""
+    """Run the command `tune` and return its exit code."""
     from tailproof._util.interrupts import exit_on_interrupt
 
     try:

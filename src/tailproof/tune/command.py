@@ -30,11 +30,11 @@ class CommandTemplate:
 
     @property
     def program(self) -> str:
-        """The first argument; it holds no slot."""
+        """The first argument of the command; it holds no slot."""
         return _fill_slots(self.arguments[0], {})
 
     def fill(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the argument list for these values."""
+        """Return the argument list of the command for these values."""
         return [_fill_slots(argument, values) for argument in self.arguments]
 
 
@@ -78,7 +78,7 @@ def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemp
 
 
 def _slots_of_argument(argument: str, names: tuple[str, ...]) -> set[str]:
-    """Return the names of the parameters that an argument uses."""
+    """Return the names in the slots of an argument of the command."""
     check_text(argument)
     slots = set()
     for token in _TOKEN.finditer(argument):

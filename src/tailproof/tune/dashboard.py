@@ -17,7 +17,7 @@ _LAST_PORT = 65535
 
 
 def serve(storage: str | None, out: Path, port: int) -> int:
-    """Serve the studies of a storage, by default the file in `out`; return the exit code."""
+    """Serve a dashboard of the studies of a storage, by default in `out`; return the exit code."""
     optuna_dashboard = require("optuna_dashboard", "dashboard")
     storage = storage or file_url(out / STUDY_FILE)
     path = sqlite_file(storage)

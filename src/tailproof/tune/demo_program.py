@@ -37,7 +37,7 @@ SEED = "TAILPROOF_DEMO_SEED"
 
 
 def true_mean(params: Mapping[str, Any]) -> float:
-    """Return the mean latency of a setting, in milliseconds."""
+    """Return the mean latency of a demo setting, in milliseconds."""
     best, layout = CACHES[params["cache"]]
     away = math.log2(int(params["threads"])) - math.log2(best)
     batch = 1.0 + 8.0 * (float(params["batch"]) - 0.35) ** 2
@@ -45,7 +45,7 @@ def true_mean(params: Mapping[str, Any]) -> float:
 
 
 def latency(params: Mapping[str, Any], draw: random.Random) -> float:
-    """Return a random latency of a setting, in milliseconds."""
+    """Return a random latency of a demo setting, in milliseconds."""
     found = params["cache"] == "fifo" and draw.random() < HIT
     # A Lomax variable of scale (index - 1) has mean 1.
     lomax = (TAIL_INDEX - 1.0) * math.expm1(-math.log(1.0 - draw.random()) / TAIL_INDEX)
@@ -56,7 +56,7 @@ def latency(params: Mapping[str, Any], draw: random.Random) -> float:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve one request."""
+    """Serve one request, as the demo program: print its latency."""
     parser = argparse.ArgumentParser(description="Serve one made-up request.")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--cache", choices=CACHES, required=True)

@@ -23,7 +23,7 @@ _adopted: set[int] = set()  # left by earlier runs, to be reaped once they have 
 
 @contextlib.contextmanager
 def adopted() -> Iterator[Callable[[], None]]:
-    """Adopt what a run leaves behind; yield a function that kills all of it."""
+    """Adopt the descendants a run leaves behind; yield a function that kills all of them."""
     if sys.platform != "linux":
         yield lambda: None
         return

@@ -61,7 +61,7 @@ class ProgressDisplay(LiveDisplay):
         self._notice = WaitNotice(self._say_line, clock)
 
     def event(self, event: Event) -> None:
-        """Show an event."""
+        """Show an event on the progress display."""
         if event.counts.finished >= self._counts.finished:
             self._counts = event.counts
         if self._finished_at_start is None:
@@ -151,7 +151,7 @@ def _failure_reason(event: Event) -> str:
 
 
 def format_params(params: Mapping[str, Any]) -> str:
-    """Return a setting on one line, control characters made visible.
+    """Return a setting to display on one line, control characters made visible.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def format_params(params: Mapping[str, Any]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Return a value as text on one line, quoted where it is more than a word."""
+    """Return a value to display on one line, quoted where it is more than a word."""
     if isinstance(value, float):
         return f"{value:.6g}"
     written = text(value)

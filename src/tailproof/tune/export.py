@@ -24,7 +24,7 @@ def outcome(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def write_csv(analysis: Analysis, path: Path) -> None:
-    """Write one line a trial, ordered by number; text is made harmless for spreadsheets."""
+    """Export one CSV line a trial, ordered by number; text is made harmless for spreadsheets."""
     clipped = dict(zip(analysis.numbers.tolist(), analysis.clipped.tolist(), strict=True))
     names = analysis.space.names
     fixed = constants(analysis.space)
@@ -44,7 +44,7 @@ def write_csv(analysis: Analysis, path: Path) -> None:
 def result(
     analysis: Analysis, study: Mapping[str, Any], true_mean: TrueMean | None = None
 ) -> dict[str, Any]:
-    """Return the result as plain dicts, lists and numbers; `study` says what was tuned."""
+    """Return the result to export: plain dicts, lists and numbers; `study` says what was tuned."""
     best, observed = analysis.recommendation, analysis.best_observed
     shown = ("params", "mean", "lower", "upper", "level", "payoffs")
     recommendation: dict[str, Any] = {name: getattr(best, name) for name in shown}

@@ -121,7 +121,7 @@ class Heartbeat:
         self._thread.start()
 
     def start(self, trial: int) -> None:
-        """Begin to beat for a trial."""
+        """Begin the heartbeat of a trial."""
         with self._change:
             self._trial, self._since = trial, time.monotonic()
 
@@ -131,7 +131,7 @@ class Heartbeat:
             self._trial = None
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread of the heartbeat."""
         with self._change:
             self._closed = True
             self._change.notify()

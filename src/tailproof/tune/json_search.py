@@ -48,7 +48,7 @@ def last_value(text: str, seconds: float = float("inf")) -> tuple[int, int] | No
 
 
 def _read_json_at(text: str, at: int, deadline: float) -> tuple[tuple[int, int] | None, int]:
-    """Read the value that starts at `at` as far as it is JSON.
+    """Read the JSON value that starts at `at` as far as it is JSON.
 
     Returns
     -------

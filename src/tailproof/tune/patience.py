@@ -160,7 +160,7 @@ class WaitNotice:
         self.cause = ""
 
     def waiting(self, cause: str) -> None:
-        """Note that there is a wait."""
+        """Note that there is a wait for disk or storage."""
         now = self._clock()
         if self.since is None:
             self.since, self._said_at = now, -float("inf")
@@ -169,7 +169,7 @@ class WaitNotice:
             self._write(f"waiting: {cause}; going on as soon as this is over (Ctrl-C stops)")
 
     def resumed(self) -> float:
-        """Note that there is none any more; return the seconds it took."""
+        """Note that the wait is over; return the seconds it took."""
         if self.since is None:
             return 0.0
         seconds = self._clock() - self.since

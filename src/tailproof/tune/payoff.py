@@ -102,7 +102,7 @@ def parse_reader(spec: str) -> PayoffReader:
 
 
 def number(text: str) -> float:
-    """Return text as a finite number; raise UnreadableError otherwise.
+    """Return text as a payoff, a finite number; raise UnreadableError otherwise.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def run(
     stop: Callable[[], Stop] = never,
     started: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run a command to its end.
+    """Run a command as a process to its end.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _watch_process(
     outputs: tuple[IO[bytes], ...],
     stop: Callable[[], Stop],
 ) -> tuple[str, float]:
-    """Wait for the end; return why it had to be forced, and the seconds it took."""
+    """Wait for the end of a process; return why it was forced, and the seconds it took."""
     deadline = float("inf") if timeout is None else begin + timeout
     with _end_of_process(pid) as ended:
         while True:

@@ -62,7 +62,7 @@ class Job:
 
 
 def prepare(request: Request) -> Job:
-    """Check everything that can be checked before a program runs, and open the study."""
+    """Check all of a request that can be checked before a program runs, and open the study."""
     if not hasattr(os, "killpg"):
         raise OSError("tune needs process groups, which this system does not have.")
     for module in ("jinja2", "matplotlib", "psutil"):  # better missing now than after the work

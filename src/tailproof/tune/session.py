@@ -50,7 +50,7 @@ class SessionResult:
 
 
 def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
-    """Tune a program, and write and print the results.
+    """Tune a program in a session, and write and print the results.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _resume_command(request: Request) -> str:
 def _write_session_files(
     analysis: Analysis, job: Job, true_mean: TrueMean | None, patiently: Patience
 ) -> dict[str, Any]:
-    """Write all files; return the values of the report."""
+    """Write all files of the session; return the values of the report."""
     out, study = job.request.out, _study_values(job)
     patiently(lambda: write_csv(analysis, out / CSV_NAME))
     exported = result(analysis, study, true_mean)

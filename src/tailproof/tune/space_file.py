@@ -113,7 +113,7 @@ def _flag_number(name: str, kind: str, written: str) -> float | int:
 
 
 def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
-    """Return the space of a file and of flags."""
+    """Return the space of a space file and of flags."""
     entries = {} if path is None else read(path)
     for name, entry in flags:
         if name in entries:
@@ -149,7 +149,7 @@ def _parameter_of_entry(name: str, entry: Entry) -> Parameter:
         if kind == "choice":
             return _choice_of_entry(entry[kind])
         if kind == "fixed":
-            _check_option(entry[kind])
+            _check_entry_value(entry[kind])
             return Fixed(entry[kind])
         return _range_of_entry(kind, entry)
     except ValueError as error:
@@ -171,7 +171,7 @@ def _choice_of_entry(options: Any) -> Choice:
     if not isinstance(options, list) or len(options) < 2:
         raise ValueError(f"`choice` must be a list of two or more options, but got {options!r}.")
     for i, option in enumerate(options):
-        _check_option(option)
+        _check_entry_value(option)
         for earlier in options[:i]:
             # Storages compare options by ==, programs see text: both must tell them apart.
             if option == earlier or text(option) == text(earlier):
@@ -179,8 +179,8 @@ def _choice_of_entry(options: Any) -> Choice:
     return Choice(*options)
 
 
-def _check_option(value: Any) -> None:
-    """Refuse what cannot be an argument of a program."""
+def _check_entry_value(value: Any) -> None:
+    """Refuse a value of an entry that cannot be an argument of a program."""
     if not isinstance(value, str | bool | int | float):
         raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")
     if isinstance(value, float) and not math.isfinite(value):

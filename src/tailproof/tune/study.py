@@ -38,7 +38,7 @@ class Identity:
     stream: str = "stdout"  # or "stderr": where the payoff is read
 
     def record(self) -> dict[str, Any]:
-        """Return it as the study keeps it; the order of the parameters is no part of it."""
+        """Return the identity as the study keeps it, without the order of the parameters."""
         space = json.loads(json.dumps(self.space))
         space["parameters"].sort(key=lambda parameter: parameter["name"])
         return {
@@ -50,7 +50,7 @@ class Identity:
         }
 
     def name(self) -> str:
-        """Return a study name of the program and a digest of everything."""
+        """Return a study name of the program and a digest of its identity."""
         digest = hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()
         program = "".join(c for c in Path(self.command[0]).name if c.isalnum() or c in "._-")
         return f"{program[:40] or 'program'}-{digest[:10]}"

@@ -24,7 +24,7 @@ def summary_text(analysis: Analysis, true_mean: TrueMean | None, seconds: float)
 
 
 def counts_text(analysis: Analysis) -> str:
-    """Return how many trials there are of each kind."""
+    """Return for the summary how many trials there are of each kind."""
     text = f"{len(analysis.values):,} payoffs, {len(analysis.failed):,} failed trials"
     if analysis.left_out:
         text += f", {analysis.left_out:,} left out (outside the space, or of infinite value)"
@@ -65,7 +65,7 @@ def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row
 
 
 def tails_text(analysis: Analysis) -> str:
-    """Return how heavy the tails are."""
+    """Return for the summary how heavy the tails are."""
     diagnosis = analysis.tails
     if diagnosis is None:
         return f"{analysis.recommendation.tails}."

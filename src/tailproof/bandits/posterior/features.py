@@ -42,7 +42,7 @@ class FeaturePosterior:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Recompute the eigendecomposition of H and the leverages from the counts."""
+        """Recompute the eigendecomposition of the features' H and the leverages from the counts."""
         a, self._refreshed = self.embedding.coordinates, self._count
         self._values, columns = eigh_above((a.T * self._counts) @ a, self._inputs.ridge)
         self.log_det = float(np.log(self._values / self._inputs.ridge).sum())

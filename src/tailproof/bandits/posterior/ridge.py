@@ -48,7 +48,7 @@ class RidgePosterior:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Recompute the state from counts and sums; its core is the covariance, or the inverse."""
+        """Recompute the ridge state from counts and sums; its core is the covariance or inverse."""
         if self._dense:
             root = np.sqrt(self._counts)
             values, vectors = eigh_above(self._gram * np.outer(root, root), self._ridge)
@@ -116,7 +116,7 @@ class RidgePosterior:
         return mean, np.maximum(variance, 0.0)
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: the history determines all."""
+        """Return nothing: the history determines all of the ridge regression."""
         return {}
 
     def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:

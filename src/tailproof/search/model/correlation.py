@@ -141,7 +141,7 @@ def _mean_correlation_over_groups(groups: list[Array]) -> Array:
 
 
 def _correlation_row_blocks(matrix: Array) -> Iterator[slice]:
-    """Yield blocks of rows that fit into a processor's cache, with their temporary arrays.
+    """Yield blocks of rows of correlations that fit, with temporary arrays, into a cache.
 
     Larger temporary arrays take longer to allocate than to compute.
     """

@@ -99,7 +99,7 @@ def size(inverse: Array, group: Indices, groups: int) -> int:
 
 
 def _fourier_nodes(inverse: Array) -> tuple[int, ...]:
-    """Return the nodes of the Fourier basis per column: least n, n! a^(2n) / (2n)! <= allowed."""
+    """Return nodes of the Fourier basis: per a the least n with n! a^(2n) / (2n)! <= allowed."""
 
     def error(n: int, a: float) -> float:
         return math.lgamma(n + 1) - math.lgamma(2 * n + 1) + 2 * n * math.log(a)

@@ -63,11 +63,11 @@ class InducingPointBasis:
 
     @property
     def count(self) -> int:
-        """Number of features."""
+        """Number of features, one for each inducing point."""
         return len(self._points)
 
     def features(self, X: Array) -> Array:
-        """Return phi of the rows of X (n, p), shape (n, m)."""
+        """Return features phi of the rows of X (n, p) on inducing points, (n, m)."""
         correlations = self._layout.correlations(X, self._points, self._inverse)
         return _times_transpose(correlations, self._whiten)
 

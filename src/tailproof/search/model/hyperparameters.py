@@ -54,7 +54,7 @@ class Prior:
 
 
 def prior_median(prior: Prior, n_lengthscales: int) -> KernelParameters:
-    """Return the kernel parameters before any payoff."""
+    """Return the kernel parameters of the prior, before any payoff."""
     return _kernel_parameters_from_logs(prior.means(n_lengthscales))
 
 

@@ -140,7 +140,7 @@ def outlier_window(psi: PsiFunction, residuals: Array) -> WindowPsi:
 
 
 def balance(values: Array) -> float:
-    """Return how far the values (n,) cancel: from near 0, many of one sign, to 1.
+    """Return how far values (n,) of a tail cancel: from near 0, many of one sign, to 1.
 
     Few values are of one sign by chance, so two of the largest size are added, one of each sign.
 
@@ -154,7 +154,7 @@ def balance(values: Array) -> float:
 
 
 def one_sided(values: Array) -> float:
-    """Return how little the values (n,) cancel: 1 for one sign, near 0 for many of both.
+    """Return how little values (n,) of a tail cancel: 1 for one sign, near 0 for many of both.
 
     Few values cancel by chance, so two of the largest size are added, both of one sign.
 
