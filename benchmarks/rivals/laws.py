@@ -31,7 +31,7 @@ from tailproof.environments import (
 )
 from tailproof.environments._laws import (
     Array,
-    generator,
+    law_generator,
     mean_values,
     moment_order,
     require_moment,
@@ -91,7 +91,7 @@ class SymmetricLomax:
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f, rng = mean_values(f_values), generator(rng)
+        f, rng = mean_values(f_values), law_generator(rng)
         sizes = self.scale * rng.pareto(self.shape, f.size)
         return f + np.where(rng.random(f.size) < 0.5, sizes, -sizes)
 
@@ -117,7 +117,7 @@ class ContaminatedNormal:
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator) -> Array:
         """Draw one payoff for each mean in `f_values` (n,); returns (n,)."""
-        f, rng = mean_values(f_values), generator(rng)
+        f, rng = mean_values(f_values), law_generator(rng)
         outlier = rng.random(f.size) < self.share
         return f + self.scale * np.where(outlier, self.factor, 1.0) * rng.standard_normal(f.size)
 
