@@ -81,24 +81,37 @@ class Setting:
         checks.integer("horizon", self.horizon, low=1)
 
 
+def _payoff_truncation(moment: MomentBound, t: int) -> float:
+    """Return TGP-UCB's threshold of payoff t: b_t = v^(1/(1+a)) t^(1/(2(1+a)))."""
+    return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
+
+
+def _direction_truncation(moment: MomentBound, t: int, log_term: float) -> float:
+    """Return ATA-GP-UCB's threshold b_t = (v / L)^(1/(1+a)) t^((1-a)/(2(1+a)))."""
+    return float((moment.v / log_term) ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
+
+
+def _direction_noise(moment: MomentBound, t: int, m: int, log_term: float) -> float:
+    """Return sqrt(m) v^(1/(1+a)) L^(a/(1+a)) t^((1-a)/(2(1+a))), 0 before the first payoff."""
+    if t == 0:
+        return 0.0
+    power = log_term ** (moment.alpha / (1.0 + moment.alpha))
+    return math.sqrt(m) * moment.scale * power * float(t**moment.growth)
+
+
 @dataclass(frozen=True)
-class _PayoffSchedule:
-    """What the schedules of TGP-UCB share: b_t = v^(1/(1+a)) t^(1/(2(1+a)))."""
-
-    setting: Setting
-
-    def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
-        moment = self.setting.moment
-        return moment.scale * float(t ** (0.5 / (1.0 + moment.alpha)))
-
-
-class Theorem1(_PayoffSchedule):
+class Theorem1:
     """Schedule of Theorem 1, for TGP-UCB.
 
     b_t = v^(1/(1+a)) t^(1/(2(1+a)))
     beta_{t+1} = B + 3/sqrt(lambda) b_t sqrt(ln|I + K_t/lambda| + 2 ln(1/delta))
     """
+
+    setting: Setting
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return the truncation threshold b_t."""
+        return _payoff_truncation(self.setting.moment, t)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
@@ -107,12 +120,19 @@ class Theorem1(_PayoffSchedule):
         return s.norm_bound + 3.0 / math.sqrt(s.ridge) * self.truncation(t, m) * root
 
 
-class AuthorsTGP(_PayoffSchedule):
+@dataclass(frozen=True)
+class AuthorsTGP:
     """Schedule of the authors' runs of TGP-UCB: "order-wise similar to theory", no guarantee.
 
     b_t = v^(1/(1+a)) t^(1/(2(1+a)))
     beta_t = B sqrt(lambda) + b_t sqrt(ln t), as a factor of sigma/sqrt(lambda)
     """
+
+    setting: Setting
+
+    def truncation(self, t: int, m: int) -> float:
+        """Return the truncation threshold b_t."""
+        return _payoff_truncation(self.setting.moment, t)
 
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}, from the formula at t + 1."""
@@ -122,32 +142,7 @@ class AuthorsTGP(_PayoffSchedule):
 
 
 @dataclass(frozen=True)
-class _DirectionSchedule:
-    """What the schedules of ATA-GP-UCB share, with a logarithm L that depends on the schedule.
-
-    b_t = (v / L)^(1/(1+a)) t^((1-a)/(2(1+a))), the threshold in every direction
-    noise = sqrt(m) v^(1/(1+a)) L^(a/(1+a)) t^((1-a)/(2(1+a))), nothing before the first payoff
-    """
-
-    setting: Setting
-
-    def _log_term(self, m: int) -> float:
-        raise NotImplementedError
-
-    def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
-        moment, share = self.setting.moment, self.setting.moment.v / self._log_term(m)
-        return float(share ** (1.0 / (1.0 + moment.alpha)) * t**moment.growth)
-
-    def _band_noise(self, t: int, m: int) -> float:
-        if t == 0:
-            return 0.0
-        moment = self.setting.moment
-        power = self._log_term(m) ** (moment.alpha / (1.0 + moment.alpha))
-        return math.sqrt(m) * moment.scale * power * float(t**moment.growth)
-
-
-class Theorem3(_DirectionSchedule):
+class Theorem3:
     """Schedule of Theorem 3 (Lemma 1), for ATA-GP-UCB with quadrature Fourier features.
 
     b_t = (v / ln(2mT/delta))^(1/(1+a)) t^((1-a)/(2(1+a)))
@@ -157,18 +152,24 @@ class Theorem3(_DirectionSchedule):
     map has 2 nodes^d features; the union bound of appendix D.1 runs over all of them.
     """
 
+    setting: Setting
+
     def _log_term(self, m: int) -> float:
         s = self.setting
         return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
 
+    def truncation(self, t: int, m: int) -> float:
+        """Return the truncation threshold b_t."""
+        return _direction_truncation(self.setting.moment, t, self._log_term(m))
+
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
-        noise = self._band_noise(t, m)
+        noise = _direction_noise(self.setting.moment, t, m, self._log_term(m))
         return self.setting.norm_bound + 4.0 / math.sqrt(self.setting.ridge) * noise
 
 
 @dataclass(frozen=True)
-class Theorem4(_DirectionSchedule):
+class Theorem4:
     """Schedule of Theorem 4, for ATA-GP-UCB with Nystrom features.
 
     Exact features use it with accuracy 0, and with their rank as m.
@@ -178,20 +179,26 @@ class Theorem4(_DirectionSchedule):
                  + 4 sqrt(m/lambda) v^(1/(1+a)) ln(4mT/delta)^(a/(1+a)) t^((1-a)/(2(1+a)))
     """
 
+    setting: Setting
     accuracy: float
 
     def _log_term(self, m: int) -> float:
         s = self.setting
         return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
 
+    def truncation(self, t: int, m: int) -> float:
+        """Return the truncation threshold b_t."""
+        return _direction_truncation(self.setting.moment, t, self._log_term(m))
+
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
         bias = self.setting.norm_bound * (1.0 + 1.0 / math.sqrt(1.0 - self.accuracy))
-        return bias + 4.0 / math.sqrt(self.setting.ridge) * self._band_noise(t, m)
+        noise = _direction_noise(self.setting.moment, t, m, self._log_term(m))
+        return bias + 4.0 / math.sqrt(self.setting.ridge) * noise
 
 
 @dataclass(frozen=True)
-class AuthorsATA(_DirectionSchedule):
+class AuthorsATA:
     """Schedule of the authors' runs of ATA-GP-UCB: "order-wise similar to theory", no guarantee.
 
     b_t = t^((1-a)/(2(1+a))) (v / L)^(1/(1+a))
@@ -201,15 +208,21 @@ class AuthorsATA(_DirectionSchedule):
     taken at t.
     """
 
+    setting: Setting
     dictionary: bool
 
     def _log_term(self, m: int) -> float:
         # It is a divisor, and would be zero for one feature and a horizon of one round.
         return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
 
+    def truncation(self, t: int, m: int) -> float:
+        """Return the truncation threshold b_t."""
+        return _direction_truncation(self.setting.moment, t, self._log_term(m))
+
     def beta(self, t: int, m: int, log_det: float) -> float:
         """Return the band factor beta_{t+1}."""
-        noise = self._band_noise(t if self.dictionary else t + 1, m)
+        step = t if self.dictionary else t + 1
+        noise = _direction_noise(self.setting.moment, step, m, self._log_term(m))
         return self.setting.norm_bound + noise / math.sqrt(self.setting.ridge)
 
 
