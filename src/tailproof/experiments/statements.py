@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from tailproof.experiments.comparisons import (
     Records,
     crossings,
@@ -17,11 +19,13 @@ from tailproof.experiments.comparisons import (
 from tailproof.experiments.panels import NEEDS_DATA, Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES
-from tailproof.experiments.problems import ARMS
+from tailproof.experiments.problems import ARMS, Recorded
+from tailproof.tails.normality import normality
 
 TOLERANCE = 0.015  # panels d and e: largest distance to the values read off the plot
 CROSSING = (5_000, 20_000)  # panels a, b and c: rounds
 ON_F = 0.05  # panel f: largest distance of the truncated mean to f
+SIGNIFICANCE = 0.05  # panels d and e: of the Kolmogorov-Smirnov test of each arm
 OFF_F = 0.3  # panel f: the plain mean must be further from f than this somewhere
 
 
@@ -46,7 +50,35 @@ def check_statements(plan: Plan, records: Records) -> list[Statement]:
         elif panel.paper.values and set(panel.paper.values) <= set(panel.policies):
             check = _statement_values if panel.letter in NEEDS_DATA else _statement_order
             result += check(panel, records)
+            result += _statement_tails(panel)
     return result
+
+
+def _statement_tails(panel: Panel) -> Iterator[Statement]:
+    """Check both halves of "the KS test rejects the Gaussian in favor of heavy tails" (section 6).
+
+    The Kolmogorov-Smirnov test says only that a law is not the fitted Gaussian; tails heavier than
+    the Gaussian's show in a positive excess kurtosis.
+    """
+    if not isinstance(panel.source, Recorded):
+        return
+    arms = panel.source.arms
+    payoffs = np.split(arms.values, np.cumsum(arms.counts)[:-1])
+    tests = [normality(arm, seed=0) for arm in payoffs if arm.min() < arm.max()]
+    rejected = sum(test.ks_p < SIGNIFICANCE for test in tests)
+    heavy = sum(test.kurtosis > 0.0 for test in tests)
+    yield Statement(
+        panel.letter,
+        f"the Kolmogorov-Smirnov test rejects the Gaussian at every arm (level {SIGNIFICANCE:g})",
+        rejected == len(arms.counts),
+        f"rejected at {rejected} of {len(arms.counts)} arms",
+    )
+    yield Statement(
+        panel.letter,
+        "tails are heavier than the Gaussian's (positive excess kurtosis) at every arm",
+        heavy == len(arms.counts),
+        f"positive at {heavy} of {len(arms.counts)} arms",
+    )
 
 
 def _statement_values(panel: Panel, records: Records) -> Iterator[Statement]:
