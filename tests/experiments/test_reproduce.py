@@ -122,7 +122,8 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(command, uninterru
 
 def test_ctrl_c_stops_at_once_and_says_how_to_continue(command, tmp_path):
     out = tmp_path / "out"
-    process = start(command, out, "--workers", "2", "--rounds", "1500")
+    # So many repetitions that no machine finishes them before the signal comes.
+    process = start(command, out, "--workers", "2", "--rounds", "1500", "--repetitions", "2000")
     wait_for_runs(process, out, 1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
     printed, messages = process.communicate()
