@@ -246,7 +246,7 @@ def _feature_sizes(optimizer: ArmOptimizer) -> tuple[int, int, int, int]:
     dictionary = len(getattr(posterior, "dictionary", ()))
     estimator = posterior.estimator
     if optimizer.config.policy == "moma_gp_ucb":
-        return directions, 0, estimator.blocks(posterior), dictionary
+        return directions, 0, estimator.max_blocks, dictionary
     threshold = optimizer.schedule.truncation(len(optimizer), posterior.directions)
     bites = np.sqrt(np.maximum(posterior.leverage, 0.0)) * estimator.store.largest > threshold
     return directions, int(bites.sum()), 0, dictionary

@@ -107,10 +107,7 @@ def _literal_features(case: Case, optimizer: ArmOptimizer, k_diag: Any) -> Any:
         "variance": "ii" if case.features == "Exact" else "i",
     }
     if case.policy == "moma_gp_ucb":
-        most = posterior.estimator.max_blocks
-        return literal.LiteralMedianOfMeans(
-            blocks=lambda t, d: literal.block_rule(t, d, most), **common
-        )
+        return literal.LiteralMedianOfMeans(most=posterior.estimator.max_blocks, **common)
     return literal.LiteralFeatures(truncation=optimizer.schedule.truncation, **common)
 
 

@@ -246,7 +246,7 @@ def median_pair(instance):
         Phi=features.features(kernel, i.arms),
         k_diag=kernel.diagonal(i.arms),
         ridge=i.ridge,
-        blocks=lambda t, d: literal.block_rule(t, d, 8),
+        most=8,
         variance="i",
     )
     return opt, reference, lambda t: 1.5

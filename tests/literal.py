@@ -131,16 +131,32 @@ def truncated_sums(u, y, b):
     return np.where(np.abs(weighted) <= b, weighted, 0.0).sum(axis=1)
 
 
-def median_of_means_sums(u, y, k, played):
-    """(m,): r_i = median over g = 0..k-1 of k * sum_{tau in block g} u_{i,tau} y_tau.
+def median_of_means_sums(u, y, most, played):
+    """(m,): r_i = median over g = 0..k-1 of sum_{tau in block g} u_{i,tau} y_tau / share_{i,g}.
 
     The payoff of round tau is in block (c + x_tau) mod k, c how often the arm x_tau was played
-    before. An even k takes the midpoint of the two middle values; a block without payoffs has
-    sum 0.
+    before. share_{i,g} is the part of block g in sum_tau u_{i,tau}^2. k is chosen in each
+    direction: the largest power of two up to `most` with n_i min_g share_{i,g} >= k, where
+    n_i = (sum |u_{i,tau}|)^2 / sum u_{i,tau}^2. An even k takes the midpoint of the two middle
+    values.
     """
     weighted = u * np.array(y)
-    block = np.array([(played[:tau].count(arm) + arm) % k for tau, arm in enumerate(played)])
-    return np.median([k * weighted[:, block == g].sum(axis=1) for g in range(k)], axis=0)
+    turn = [played[:tau].count(arm) + arm for tau, arm in enumerate(played)]
+    r = weighted.sum(axis=1)  # k = 1
+    for i in range(len(u)):
+        squares = u[i] ** 2
+        if squares.sum() == 0.0:
+            continue
+        n = np.abs(u[i]).sum() ** 2 / squares.sum()
+        k = 2
+        while k <= most:
+            blocks = [np.array([c % k == g for c in turn]) for g in range(k)]
+            shares = [squares[block].sum() / squares.sum() for block in blocks]
+            if n * min(shares) >= k * (1 - 1e-9):
+                means = [weighted[i, b].sum() / s for b, s in zip(blocks, shares, strict=True)]
+                r[i] = np.median(means)
+            k = 2 * k
+    return r
 
 
 def feature_mean(Phi, played, ridge, sums):
@@ -215,25 +231,19 @@ class LiteralFeatures:
         return feature_variance(self.Phi, self.k_diag, self.played, self.ridge, self.form)
 
 
-def block_rule(t, d, most):
-    """The largest power of two k <= most with k^2 <= t / max(d, 1), or 1."""
-    fitting = [2**j for j in range(30) if 2**j <= most and 4**j <= t / max(d, 1.0)]
-    return max(fitting, default=1)
-
-
 class LiteralMedianOfMeans:
     """Algorithm 2 with a median of means over blocks of rounds in place of the truncated sums.
 
-    `blocks(t, d)` is the number of blocks k for t payoffs, d = trace(V_t^-1 Phi_t^T Phi_t). The
-    paper suggests the method (Conclusion) and gives no formula.
+    `most` is the largest number of blocks. The paper suggests the method (Conclusion) and gives no
+    formula.
     """
 
-    def __init__(self, *, Phi, k_diag, ridge, blocks, variance):
+    def __init__(self, *, Phi, k_diag, ridge, most, variance):
         check_choice("variance", variance, ("i", "ii"))
         self.Phi = np.array(Phi, dtype=float)
         self.k_diag = np.array(k_diag, dtype=float)
         self.ridge = ridge
-        self.blocks = blocks
+        self.most = most
         self.form = variance
         self.played = []
         self.payoffs = []
@@ -254,15 +264,11 @@ class LiteralMedianOfMeans:
     def mean(self):
         if self.t == 0:
             return np.zeros(len(self.Phi))
-        gram = self.Phi[self.played].T @ self.Phi[self.played]
-        k = self.blocks(
-            self.t, np.trace(np.linalg.solve(gram + self.ridge * np.eye(len(gram)), gram))
-        )
         return feature_mean(
             self.Phi,
             self.played,
             self.ridge,
-            lambda u: median_of_means_sums(u, self.payoffs, k, self.played),
+            lambda u: median_of_means_sums(u, self.payoffs, self.most, self.played),
         )
 
     @property

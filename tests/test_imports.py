@@ -25,7 +25,7 @@ ALLOWED = {
     "environments": {"_util", "kernels"},
     "theory": BASE | {"bandits"},
     "integrations": BASE | {"search"},
-    "experiments": BASE | {"__init__", "bandits", "environments", "theory"},
+    "experiments": BASE | {"__init__", "bandits", "environments", "tails", "theory"},
     "tune": BASE | {"__init__", "search", "tails", "integrations"},
     "demo": {"_util", "experiments", "tune"},
     "cli": {"__init__", "_util", "demo", "experiments", "tails", "theory", "tune"},

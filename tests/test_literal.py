@@ -225,29 +225,26 @@ def test_rows_obey_the_norm_bound_of_appendix_d(K, rounds, alpha):
 
 
 def test_median_of_means_on_one_arm_is_the_hand_calculation():
-    model = LiteralMedianOfMeans(
-        Phi=[[1.0]], k_diag=[2.0], ridge=3.0, blocks=lambda t, d: min(t, 3), variance="ii"
-    )
+    model = LiteralMedianOfMeans(Phi=[[1.0]], k_diag=[2.0], ridge=3.0, most=4, variance="ii")
     close(model.mean, [0.0])
     close(model.variance, [2.0])
-    told(model, [(0, y) for y in (1.0, 100.0, 3.0, 2.0, 5.0, 4.0)])
-    # V = 9, u = 1/3; blocks {1, 4}, {2, 5}, {3, 6} sum to 3, 105, 7 and r = 3 * 7 / 3.
-    close(model.mean, [7.0 / 3.0])
-    close(model.variance, [2 - 1 + 3 / 9])
+    payoffs = np.tile([1.0, 2.0, 3.0, 90.0], 4)
+    told(model, [(0, y) for y in [*payoffs, 5.0]])
+    # V = 20, u^2 = 1/20; 17 payoffs in 4 blocks of means 9/5, 2, 3, 90, whose median is 5/2.
+    close(model.mean, [2.5 * 17 / 20])
+    close(model.variance, [2 - 1 + 3 / 20])
 
 
-def test_an_even_number_of_blocks_takes_the_midpoint():
-    model = LiteralMedianOfMeans(
-        Phi=[[1.0]], k_diag=[1.0], ridge=2.0, blocks=lambda t, d: 2, variance="i"
-    )
-    # V = 4, u = 1/2; the midpoint of 2 * 1/2 * (1, 9) is 5.
-    close(told(model, [(0, 1.0), (0, 9.0)]).mean, [2.5])
+def test_a_direction_of_few_payoffs_has_few_blocks():
+    model = LiteralMedianOfMeans(Phi=np.eye(2), k_diag=[1, 1], ridge=1.0, most=8, variance="i")
+    told(model, [(0, 1.0)] * 64 + [(1, y) for y in (3.0, 4.0, 50.0)])
+    close(model.mean, [64 / 65, 57 / 4])  # one block: the plain sum
 
 
 def test_one_block_is_no_truncation(K, rounds):
     options = {"Phi": np.linalg.cholesky(K), "k_diag": np.diag(K), "ridge": RIDGE, "variance": "i"}
     plain = told(LiteralFeatures(truncation=keep_all, **options), rounds)
-    model = told(LiteralMedianOfMeans(blocks=lambda t, d: 1, **options), rounds)
+    model = told(LiteralMedianOfMeans(most=1, **options), rounds)
     close(model.mean, plain.mean)
     close(model.variance, plain.variance)
 

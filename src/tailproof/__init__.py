@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailproof.bandits.arms import Finite
-    from tailproof.bandits.features import Exact, Nystrom, QuadratureFourier, RandomFourier
+    from tailproof.bandits.features import (
+        Exact,
+        LinearFeatures,
+        Nystrom,
+        QuadratureFourier,
+        RandomFourier,
+    )
     from tailproof.bandits.guarantees import Guarantee, TheoryWarning
     from tailproof.bandits.optimizer import ArmOptimizer
     from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
@@ -38,7 +44,13 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "bandits.arms": ("Finite",),
-    "bandits.features": ("Exact", "Nystrom", "QuadratureFourier", "RandomFourier"),
+    "bandits.features": (
+        "Exact",
+        "LinearFeatures",
+        "Nystrom",
+        "QuadratureFourier",
+        "RandomFourier",
+    ),
     "bandits.guarantees": ("Guarantee", "TheoryWarning"),
     "bandits.optimizer": ("ArmOptimizer",),
     "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "tgp_ucb"),
@@ -75,6 +87,7 @@ __all__ = [
     "Guarantee",
     "Int",
     "Linear",
+    "LinearFeatures",
     "Matern",
     "MomentBound",
     "Nystrom",

@@ -25,6 +25,22 @@ def test_medians_do_not_mind_arms_that_come_round_in_turn(period):
     np.testing.assert_allclose(opt.predict().mean, 5.0 + np.arange(period), atol=0.6)
 
 
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 9, 16, 17, 63])
+@pytest.mark.parametrize("ridge", [1.0, 1e-6])
+def test_medians_of_an_arm_with_few_payoffs_stay_within_them(count, ridge):
+    """A number of blocks for all arms would leave blocks of the rarely played arm empty."""
+    opt = tp.moma_gp_ucb(
+        tp.Finite(["A", "B"]),
+        tp.Precomputed(np.eye(2)),
+        features=tp.Exact(),
+        schedule=tp.CustomSchedule(2.0),
+        ridge=ridge,
+    )
+    opt.tell("A", [1.0] * 1000)
+    opt.tell("B", [10.0] * count)
+    np.testing.assert_allclose(opt.predict().mean[1], 10.0 * count / (count + ridge), rtol=1e-9)
+
+
 @pytest.mark.parametrize("ridge", [1e-3, 1e-9, 1e-13])
 @pytest.mark.parametrize("features", [tp.Exact(), tp.QuadratureFourier(40)], ids=str)
 def test_no_outlier_slips_through_however_small_the_ridge(features, ridge):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import literal
 import tailproof as tp
 from policy_setups import KERNEL, feature_matrix, kernel_error
 
@@ -180,3 +181,42 @@ def test_random_features_come_from_the_seed():
 
     assert np.array_equal(draw(1), draw(1))
     assert not np.allclose(draw(1) @ draw(1).T, draw(2) @ draw(2).T)
+
+
+def test_linear_features_agree_with_the_literal_algorithm_and_have_a_guarantee(tmp_path):
+    rng = np.random.default_rng(3)
+    arms, kernel = rng.uniform(-0.5, 0.5, (12, 3)), tp.Linear(0.8)
+    opt = tp.ata_gp_ucb(
+        tp.Finite(arms),
+        kernel,
+        features=tp.LinearFeatures(),
+        moment=tp.MomentBound(0.5, 2.0),
+        norm_bound=1.0,
+        horizon=100,
+        seed=0,
+    )
+    assert opt.guarantee.holds
+    assert opt.guarantee.widening == 0.0
+    reference = literal.LiteralFeatures(
+        Phi=np.sqrt(0.8) * arms,
+        k_diag=kernel.diagonal(arms),
+        ridge=1.0,
+        truncation=lambda t, m: literal.theorem3_truncation(
+            t, m, alpha=0.5, v=2.0, delta=0.1, T=100
+        ),
+        variance="i",
+    )
+    for arm, payoff in zip(rng.integers(12, size=60), rng.standard_t(1.5, 60), strict=True):
+        opt.tell_index(int(arm), float(payoff))
+        reference.tell(int(arm), float(payoff))
+    prediction = opt.predict()
+    np.testing.assert_allclose(prediction.mean, reference.mean, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(prediction.std**2, reference.variance, rtol=0, atol=1e-9)
+    assert opt.posterior.directions == 3
+    opt.save(tmp_path / "state.npz")
+    assert (tp.load(tmp_path / "state.npz").predict().mean == prediction.mean).all()
+
+
+def test_linear_features_ask_for_the_linear_kernel():
+    with pytest.raises(ValueError, match="`kernel` must be Linear"):
+        tp.LinearFeatures().embed(tp.Matern(2.5, 0.3), np.eye(2), np.random.default_rng(0))

@@ -135,8 +135,6 @@ CASES = [
     *refused("features", *each([(None, "None"), ("qff", "'qff'")], lambda f: ata(features=f))),
     *refused("features", *each([(c, c.__name__) for c in CLASSES], lambda f: ata(features=f))),
     *refused("nodes", *each(NOT_COUNTS, tp.QuadratureFourier)),
-    *refused("nodes", *each([(24, "24"), (3, "3")], qff)),
-    *refused("nodes", (lambda: qff(32, kernel=tp.SquaredExponential(1e-170)), "32")),
     *refused("nodes", (lambda: qff(9999, SQUARE, tp.SquaredExponential([1, 1])), "9999")),
     *refused("nodes", (lambda: qff(9, tp.Finite(np.eye(500)), tp.SquaredExponential(1.0)), "500")),
     *refused("kernel", *each(STATIONARY, lambda k: qff(32, kernel=k))),

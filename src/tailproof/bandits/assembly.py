@@ -91,19 +91,34 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
 
 
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
+    # By exact type: a subclass may compute another beta.
     given: Setting | schedules.SubGaussian
-    if isinstance(schedule, schedules.Theorem1):
-        theorem, given = "Theorem 1", schedule.setting
-        more = g.theorem1_hypotheses(given.failure_probability)
-    elif isinstance(schedule, schedules.SubGaussian):
+    if type(schedule) is schedules.Theorem1 and _is_plain(schedule.setting):
+        given = schedule.setting
+        least = float(config.kernel.diagonal(config.space.inputs).min())
+        delta, ridge = given.failure_probability, given.ridge
+        repaired = g.theorem1_is_repaired(delta, ridge, least)
+        how = "docs/proofs.md" if repaired else "its growing sub-Gaussian constant taken as it is"
+        theorem = f"Theorem 1, {how}"
+        more = [] if repaired else g.theorem1_hypotheses(delta)
+    elif type(schedule) is schedules.SubGaussian:
         theorem, given, more = "the self-normalized inequality of appendix B", schedule, []
     else:
         return _unproven_schedule(config.options["schedule"])
-    if given.ridge != config.options["ridge"]:
-        more.append(f"the schedule was made for ridge={given.ridge:g}.")
+    more += _ridge_hypotheses(given.ridge, config)
     missing = _kernel_hypotheses(config) + more
     missing += g.beta_hypotheses(config.options["beta_multiplier"])
     return g.guarantee(g.band_statement(theorem, given.failure_probability, None), missing)
+
+
+def _is_plain(setting: Setting) -> bool:
+    """Whether neither the setting nor its moment bound is of a subclass."""
+    return type(setting) is Setting and type(setting.moment) is MomentBound
+
+
+def _ridge_hypotheses(ridge: float, config: PolicyConfig) -> list[str]:
+    same = ridge == config.options["ridge"]
+    return [] if same else [f"the schedule was made for ridge={ridge:g}."]
 
 
 def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
@@ -128,7 +143,7 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
         posterior = NystromPosterior(inputs, features, sampling, estimator, rng)
     else:
         posterior = FeaturePosterior(inputs, features.embed(kernel, X, rng), estimator)
-    guarantee = _feature_guarantee(config, setting, posterior.residual, inputs.with_residual)
+    guarantee = _feature_guarantee(config, chosen, posterior.residual, inputs.with_residual)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
 
 
@@ -178,21 +193,41 @@ def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
 
 
 def _feature_guarantee(
-    config: PolicyConfig, setting: Setting | None, residual: float, with_residual: bool
+    config: PolicyConfig, schedule: Schedule, residual: float, with_residual: bool
 ) -> g.Guarantee:
     options, X = config.options, config.space.inputs
     if config.policy == "moma_gp_ucb":
         return g.guarantee("", ["medians of means in feature directions have no theorem."])
-    if options["schedule"] != "theory" or setting is None:
-        return _unproven_schedule(options["schedule"])
     features = options["features"]
+    setting = _theorem_setting(schedule, features)
+    if setting is None:
+        return _unproven_schedule(options["schedule"])
     missing = _kernel_hypotheses(config)
-    theorem, more = g.feature_hypotheses(features, residual, config.kernel, X, setting)
-    missing += more + g.beta_hypotheses(options["beta_multiplier"])
+    cover = g.feature_cover(features, residual, config.kernel, X, setting)
+    missing += cover.missing + g.beta_hypotheses(options["beta_multiplier"])
+    missing += _ridge_hypotheses(setting.ridge, config)
     if isinstance(features, Nystrom | Exact) and not with_residual:
         missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
-    statement = g.band_statement(theorem, setting.failure_probability, setting.horizon)
-    return g.guarantee(statement, missing, setting.horizon)
+    theorem = f"{cover.theorem}, with appendix D.1's conditioning on later arms taken as it is"
+    probability, widening = setting.failure_probability, cover.widening
+    statement = g.band_statement(theorem, probability, setting.horizon, widening)
+    return g.guarantee(statement, missing, setting.horizon, cover)
+
+
+def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Setting | None:
+    """Return the constants of a schedule that is a theorem's for these features, or None.
+
+    By exact type and values: a subclass may compute another beta, and Theorem 4's accuracy must be
+    at least that of the features, which is 0 for exact ones.
+    """
+    if type(schedule) is schedules.Theorem3:
+        covered = not isinstance(features, Nystrom | Exact)
+    elif type(schedule) is schedules.Theorem4:
+        accuracy = features.accuracy if isinstance(features, Nystrom) else 0.0
+        covered = isinstance(features, Nystrom | Exact) and schedule.accuracy >= accuracy
+    else:
+        return None
+    return schedule.setting if covered and _is_plain(schedule.setting) else None
 
 
 def _unproven_schedule(schedule: str | Schedule) -> g.Guarantee:

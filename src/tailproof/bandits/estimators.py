@@ -25,10 +25,6 @@ class Spectrum(Protocol):
     leverage: Array  # (n,) a_j^T H^(-1) a_j, by rank-one steps
     slack: Array  # (n,) bound on the rounding error of the leverages
 
-    @property
-    def effective_dimension(self) -> float:
-        """Trace of H^(-1) (H - ridge): the degrees of freedom that the payoffs determine."""
-
 
 class DirectionEstimator(Protocol):
     """Estimates r_i = sum_tau u_{i,tau} E[y_tau] in every direction i.
@@ -89,34 +85,35 @@ class TruncateDirections(DirectionEstimator):
 
 
 class MedianOfMeans(DirectionEstimator):
-    """r_i = median over k blocks of k times the block's sum of u_{i,tau} y_tau.
+    """r_i = median over k_i blocks of the block's sum of u_{i,tau} y_tau, divided by its share.
 
     The c-th payoff (from 0) of arm j belongs to block (c + j) mod k: the payoffs of an arm are
-    dealt to the blocks in turn, so that every block holds its share of every arm. k is a power of
-    two, the largest one that is at most `max_blocks` and at most sqrt(t / d), d the effective
-    dimension: then a block has about k payoffs a direction or more. With fewer than 4 payoffs a
-    direction k is 1, the plain sum. Since k divides `max_blocks`, block sums for any k are sums of
-    the sums kept for `max_blocks` blocks, and no pass over the history is needed when k changes.
+    dealt to the blocks in turn. The share of a block is its part of sum_tau u_{i,tau}^2 (1 / k if
+    all are alike), so that a direction that one arm fills gets a mean within its payoffs.
+
+    k_i is chosen in every direction: the largest power of two, at most `max_blocks`, for which the
+    smallest block holds k_i payoffs or more, counted as n_i times its share, where
+    n_i = (sum |u_{i,tau}|)^2 / sum u_{i,tau}^2 is the number of payoffs the direction rests on. A
+    direction of fewer than 4 payoffs has one block, the plain sum. Since k_i divides `max_blocks`,
+    block sums for any k_i are sums of the sums kept for `max_blocks` blocks.
     """
 
     def __init__(self, arms: int, max_blocks: int) -> None:
         self.max_blocks = max_blocks
         self._by_arm = np.zeros((arms, max_blocks))
+        self._counts = np.zeros((arms, max_blocks))
         self._by_coordinate: Array | None = None  # (r, max_blocks), coordinates^T by_arm
         self._summed = 0  # number of payoffs when it was last computed as a product
         self._coordinates: Array | None = None
         self._count = 0
         self._next = np.arange(arms) % max_blocks  # the next block of each arm
 
-    def blocks(self, spectrum: Spectrum) -> int:
-        """Return the number k of blocks in use for the payoffs so far."""
-        return block_count(self._count / max(spectrum.effective_dimension, 1.0), self.max_blocks)
-
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff to the estimator."""
         block = self._next[arm]
         self._next[arm] = (block + 1) % self.max_blocks
         self._by_arm[arm, block] += payoff
+        self._counts[arm, block] += 1.0
         if self._by_coordinate is not None and self._coordinates is not None:
             self._by_coordinate[:, block] += payoff * self._coordinates[arm]
         self._count += 1
@@ -152,18 +149,36 @@ class MedianOfMeans(DirectionEstimator):
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
             self._summed = self._count
-        k = self.blocks(spectrum)
-        sums = self._by_coordinate.reshape(-1, self.max_blocks // k, k).sum(axis=1)
-        whitened = spectrum.vectors.T @ (spectrum.roots[:, None] * (spectrum.vectors @ sums))
-        means = embedding.directions @ whitened
-        # k is 1 or even: the median is half-way between the two middle values.
-        middle = np.partition(means, [max(k // 2 - 1, 0), k // 2], axis=1)
-        return k * 0.5 * (middle[:, max(k // 2 - 1, 0)] + middle[:, k // 2])
+        whitening = embedding.directions @ (spectrum.vectors.T * spectrum.roots) @ spectrum.vectors
+        sums = whitening @ self._by_coordinate  # (u, max_blocks)
+        played = np.flatnonzero(self._counts.any(axis=1))
+        rows = whitening @ embedding.coordinates[played].T  # u_{i,tau} by arm, (u, played)
+        counts = self._counts[played]
+        weights = (rows * rows) @ counts  # (u, max_blocks), of sum u^2
+        payoffs = effective_payoffs(np.abs(rows) @ counts.sum(axis=1), weights.sum(axis=1))
+        return medians_of_means(sums, weights, payoffs)
 
 
-def block_count(payoffs: float, max_blocks: int) -> int:
-    """Return the largest power of two at most sqrt(payoffs) and at most `max_blocks`, or 1."""
-    k = 1
-    while 2 * k <= max_blocks and 4 * k * k <= payoffs:
+def effective_payoffs(absolute: Array, squared: Array) -> Array:
+    """(sum |u|)^2 / sum u^2 from the two sums, (u,): n for n equal weights; 0 for a zero row."""
+    return absolute**2 / np.where(squared > 0.0, squared, np.inf)
+
+
+def medians_of_means(sums: Array, weights: Array, payoffs: Array) -> Array:
+    """Return the medians over each direction's own number of blocks, shape (u,).
+
+    `sums` and `weights` (u, max_blocks) are sums of u y and u^2 over the finest blocks, `payoffs`
+    (u,) the numbers of payoffs that the directions rest on.
+    """
+    result = sums.sum(axis=1)
+    total = np.where(weights.any(axis=1), weights.sum(axis=1), 1.0)
+    k = 2
+    while k <= weights.shape[1]:
+        share = weights.reshape(len(sums), -1, k).sum(axis=1) / total[:, None]
+        # The slack makes counts that are whole numbers pass, whatever the rounding.
+        enough = payoffs * share.min(axis=1) >= k * (1.0 - 1e-9)
+        if enough.any():
+            means = sums[enough].reshape(-1, sums.shape[1] // k, k).sum(axis=1) / share[enough]
+            result[enough] = np.median(means, axis=1)
         k *= 2
-    return k
+    return result

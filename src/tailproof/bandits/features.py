@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 from tailproof._util import checks
 from tailproof._util.quadrature import gauss_hermite, half_grid
 from tailproof.bandits.low_rank import kernel_coordinates
-from tailproof.kernels import Kernel, Matern, SquaredExponential, scaled_inputs
+from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
 
 Array = NDArray[np.float64]
+# Up to this many points the error of quadrature features is measured over all pairs.
+MEASURED_POINTS = 2048
 LARGEST_FEATURE_MATRIX = 2**25  # entries; with its decomposition about 1 GiB
 
 
@@ -131,6 +133,30 @@ class QuadratureFourier:
         log_bound += math.log(d) + (d - 1) * math.log(2.0) - 0.5 * math.log(2.0)
         return math.exp(min(log_bound, 700.0))
 
+    def error(self, kernel: Kernel, X: Array) -> float:
+        """Return the largest |k(x, y) - phi(x) . phi(y)| over pairs of the points `X` (n, d).
+
+        Measured, plus 1e-15 for its rounding, for up to 2048 points; else, or where it is smaller,
+        `error_bound`.
+
+        Examples
+        --------
+        >>> X = np.linspace(0, 1, 50)[:, None]
+        >>> QuadratureFourier(80).error(SquaredExponential(0.1), X) < 1e-14
+        True
+        """
+        bound = self.error_bound(kernel, X)
+        if len(X) > MEASURED_POINTS:
+            return bound
+        phi, copies = self._feature_map(kernel, X)
+        values = phi(X) * np.sqrt(copies)
+        measured = float(np.abs(values @ values.T - kernel.matrix(X, X)).max())
+        return min(bound, measured + 1e-15)
+
+    def converges(self, kernel: Kernel, X: Array) -> bool:
+        """Whether nodes > 1 / l^2, l relative to the longest side of the box (Theorem 3)."""
+        return math.sqrt(self.nodes) > self._longest_side(kernel, X)
+
     def nodes_for_theorem(self, horizon: int) -> int:
         """Smallest number of nodes Theorem 3 allows: 2 log_{4/e}(T^3)."""
         return math.ceil(2.0 * 3.0 * math.log(horizon) / math.log(4.0 / math.e))
@@ -149,14 +175,8 @@ class QuadratureFourier:
 
     def _feature_map(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
         """Return the distinct features as a function, and how often each occurs."""
-        longest = self._longest_side(kernel, X)
+        self._longest_side(kernel, X)  # refuses other kernels
         assert isinstance(kernel, SquaredExponential)
-        if self.nodes <= longest * longest:
-            raise ValueError(
-                f"`nodes > 1 / l^2` must hold for the quadrature to converge, but got nodes="
-                f"{self.nodes} with 1 / l^2 = {longest * longest:.4g}, l relative to the arms' "
-                "range; take more nodes or use Nystrom features."
-            )
         d = X.shape[1]
         if d * math.log(self.nodes) > math.log(LARGEST_FEATURE_MATRIX / (2.0 * len(X))):
             raise ValueError(
@@ -225,6 +245,31 @@ class RandomFourier:
             return both / math.sqrt(self.frequencies)
 
         return _embed_explicit(phi, np.ones(2 * self.frequencies), X)
+
+
+@dataclass(frozen=True)
+class LinearFeatures:
+    """phi(x) = sqrt(variance) x, the d features of the `Linear` kernel (Remark 7's linear bandit).
+
+    The kernel error is 0, so that Lemma 1 gives the band of Theorem 3's schedule with m = d.
+
+    Examples
+    --------
+    >>> X, k = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, 0.5]]), Linear(0.5)
+    >>> phi = LinearFeatures().features(k, X)
+    >>> phi.shape, bool(np.allclose(phi @ phi.T, k.matrix(X, X)))
+    ((3, 2), True)
+    """
+
+    def features(self, kernel: Kernel, X: Array) -> Array:
+        """Return phi(X), shape (n, d)."""
+        if type(kernel) is not Linear:
+            raise ValueError(f"`kernel` must be Linear for LinearFeatures, but got {kernel!r}.")
+        return math.sqrt(kernel.variance) * X
+
+    def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
+        """Apply the feature map to the arms `X` (n, d)."""
+        return _embed_explicit(lambda points: self.features(kernel, points), np.ones(X.shape[1]), X)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.bandits.features import Exact, FeatureMap, Nystrom, QuadratureFourier
+from tailproof.bandits.features import (
+    Exact,
+    FeatureMap,
+    LinearFeatures,
+    Nystrom,
+    QuadratureFourier,
+    RandomFourier,
+)
 from tailproof.bandits.schedules import Setting, theorem4_oversampling
 from tailproof.kernels import Kernel
 
@@ -21,14 +28,18 @@ class TheoryWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Whether a theorem covers the policy as it is set up.
+    """Whether a theorem's confidence band covers the policy as it is set up.
 
-    What the user states (moment bound, norm bound, noise bound) is taken to be true.
+    What the user states (moment bound, norm bound, noise bound) is taken to be true. The band and
+    the regret rate are stated apart: a band may hold where the rate's hypotheses fail.
     """
 
-    statement: str  # the theorem's in words; "none" where a hypothesis is missing
-    missing: tuple[str, ...] = ()  # the hypotheses that fail, a sentence each
+    statement: str  # on the band, in words; "none" where a hypothesis is missing
+    missing: tuple[str, ...] = ()  # the band's hypotheses that fail, a sentence each
     horizon: int | None = None  # rounds it covers; None for all
+    # What must be added to both sides of the band for approximate features, in units of payoff.
+    widening: float = 0.0
+    rate_missing: tuple[str, ...] = ()  # the regret rate's hypotheses that fail besides
 
     @property
     def holds(self) -> bool:
@@ -45,17 +56,29 @@ class Guarantee:
         return guarantee("", [f"{payoffs} payoffs exceed the horizon of {self.horizon}."])
 
 
-def guarantee(statement: str, missing: list[str], horizon: int | None = None) -> Guarantee:
+def guarantee(
+    statement: str,
+    missing: list[str],
+    horizon: int | None = None,
+    cover: FeatureCover | None = None,
+) -> Guarantee:
     """Return a guarantee, which holds if no hypothesis is missing."""
-    return Guarantee("none" if missing else statement, tuple(missing), horizon)
+    if missing:
+        return Guarantee("none", tuple(missing), horizon)
+    if cover is None:
+        return Guarantee(statement, (), horizon)
+    return Guarantee(statement, (), horizon, cover.widening, tuple(cover.rate_missing))
 
 
-def band_statement(theorem: str, failure_probability: float, horizon: int | None) -> str:
+def band_statement(
+    theorem: str, failure_probability: float, horizon: int | None, widening: float = 0.0
+) -> str:
     """Return the confidence statement of a theorem in words."""
     rounds = "all rounds" if horizon is None else f"all rounds up to {horizon}"
+    band = f"the band widened by {widening:.3g}" if widening > 0.0 else "the band"
     return (
         f"With probability at least {1.0 - failure_probability:g} the true mean payoffs lie inside "
-        f"the band at all arms in {rounds} ({theorem})."
+        f"{band} at all arms in {rounds} ({theorem})."
     )
 
 
@@ -66,42 +89,73 @@ def kernel_hypotheses(kernel: Kernel, X: Array) -> list[str]:
     return [text] if largest > 1.0 + 1e-9 else []
 
 
-def feature_hypotheses(
+@dataclass(frozen=True)
+class FeatureCover:
+    """The theorem that covers ATA-GP-UCB with some features, and what it lacks."""
+
+    theorem: str
+    missing: list[str]  # hypotheses of the band that fail
+    widening: float = 0.0  # see Guarantee
+    rate_missing: tuple[str, ...] = ()
+
+
+def feature_cover(
     features: FeatureMap | Nystrom, residual: float, kernel: Kernel, X: Array, setting: Setting
-) -> tuple[str, list[str]]:
-    """Return the theorem that covers ATA-GP-UCB with these features, and its missing hypotheses.
+) -> FeatureCover:
+    """Return the theorem that covers ATA-GP-UCB with these features; subclasses have none.
 
     `residual` is the largest part of k(x, x) that the features leave out for good.
     """
-    if isinstance(features, QuadratureFourier):
-        return "Theorem 3", _quadrature_hypotheses(features, kernel, X, setting)
-    if isinstance(features, Nystrom):
+    if type(features) is QuadratureFourier:
+        return _quadrature_cover(features, kernel, X, setting)
+    if type(features) is Nystrom:
         missing = _nystrom_hypotheses(features, setting)
-        return "Theorem 4", missing + _residual_hypotheses(residual, setting, "cutoff of Nystrom")
-    if isinstance(features, Exact):
-        return "Theorem 4", _residual_hypotheses(residual, setting, "tolerance of Exact")
-    return "none", ["no theorem covers these features (Remark 3 on random Fourier features)."]
+        missing += _residual_hypotheses(residual, setting, "cutoff of Nystrom")
+        widening = setting.norm_bound * _cutoff_share(features.accuracy, residual, setting)
+        return FeatureCover("Theorem 4", missing, widening)
+    if type(features) is Exact:
+        missing = _residual_hypotheses(residual, setting, "tolerance of Exact")
+        return FeatureCover("Theorem 4", missing)
+    if type(features) is LinearFeatures:
+        return FeatureCover("Lemma 1 with a kernel error of 0", [])
+    if type(features) is RandomFourier:
+        return FeatureCover("none", ["no theorem covers random Fourier features (Remark 3)."])
+    return FeatureCover("none", [f"no theorem covers custom features: {features!r}."])
 
 
-def _quadrature_hypotheses(
+def _cutoff_share(accuracy: float, residual: float, setting: Setting) -> float:
+    """Return what the cutoff of Nystrom features adds to the band, in units of B.
+
+    The bias is B (1 + sqrt(1/(1 - eps) + residual T / lambda)) sigma, where Theorem 4 has
+    B (1 + sqrt(1/(1 - eps))) sigma; sigma <= 1.
+    """
+    kept = 1.0 / (1.0 - accuracy)
+    left_out = max(residual, 0.0) * setting.horizon / setting.ridge
+    return math.sqrt(kept + left_out) - math.sqrt(kept)
+
+
+def _quadrature_cover(
     features: QuadratureFourier, kernel: Kernel, X: Array, setting: Setting
-) -> list[str]:
-    missing = []
+) -> FeatureCover:
+    """Lemma 1 needs epsilon_m < 1 for the band; the number of nodes gives Theorem 3's rate."""
+    error = features.error(kernel, X)
+    share = _approximation_share(error, setting)
+    missing, rate_missing = [], []
+    if error >= 1.0:
+        missing.append(f"Lemma 1 asks for a kernel error below 1, but it may be {error:.3g}.")
+    elif share >= 1.0:
+        missing.append(
+            f"the features' error of {error:.3g} may move the band by {share:.3g} times "
+            "norm_bound: it promises nothing."
+        )
     least = features.nodes_for_theorem(setting.horizon)
-    if features.nodes < least:
-        missing.append(
-            f"Theorem 3 asks for nodes >= 2 log_(4/e)(T^3) = {least}, but nodes={features.nodes}; "
-            f"the kernel error is at most {features.error_bound(kernel, X):.3g}."
+    if features.nodes < least or not features.converges(kernel, X):
+        rate_missing.append(
+            f"Theorem 3's regret rate asks for nodes >= 2 log_(4/e)(T^3) = {least} and for "
+            f"nodes > 1 / l^2, l relative to the arms' range, but nodes={features.nodes}."
         )
-    share = _approximation_share(features.error_bound(kernel, X), setting)
-    if share > 1e-6:
-        missing.append(
-            f"the features' error may move the band by {share:.3g} times norm_bound, which beta "
-            "does not cover."
-        )
-    if X.min() < 0.0 or X.max() > 1.0:
-        missing.append("Theorem 3 asks for arms in [0, 1]^d.")
-    return missing
+    widening = setting.norm_bound * share
+    return FeatureCover("Lemma 1", missing, widening, tuple(rate_missing))
 
 
 def _approximation_share(error: float, setting: Setting) -> float:
@@ -145,6 +199,27 @@ def theorem1_hypotheses(failure_probability: float) -> list[str]:
     """Check the last step of Theorem 1's proof: 1 + 2 s <= 3 s with s^2 >= ln(1/delta)."""
     text = f"the proof of Theorem 1 needs failure_probability <= 1/e, not {failure_probability:g}."
     return [text] if failure_probability > math.exp(-1.0) else []
+
+
+# Epochs of Theorem 1's repaired proof that are checked: more than 2^120 rounds.
+_EPOCHS = 121
+
+
+def theorem1_is_repaired(failure_probability: float, ridge: float, least_diagonal: float) -> bool:
+    """Whether docs/proofs.md proves Theorem 1's band with its printed constants.
+
+    `least_diagonal` is the smallest k(x, x). In epoch j = 0, 1, .. it takes
+    sqrt(2) (1 + sqrt(s^2 + 2 ln(pi^2 (j+1)^2 / 6))) <= 3 s for the smallest possible
+    s^2 = ln|I + K_t / lambda| + 2 ln(1/delta), where ln|I + K_t / lambda| >=
+    ln(1 + 2^j k(x, x) / lambda).
+    """
+    for j in range(_EPOCHS):
+        log_det = math.log1p(2.0**j * max(least_diagonal, 0.0) / ridge)
+        s2 = log_det + 2.0 * math.log(1.0 / failure_probability)
+        weight = 2.0 * math.log(math.pi**2 * (j + 1) ** 2 / 6.0)
+        if math.sqrt(2.0) * (1.0 + math.sqrt(s2 + weight)) > 3.0 * math.sqrt(s2):
+            return False
+    return True
 
 
 def beta_hypotheses(multiplier: float) -> list[str]:

@@ -127,12 +127,13 @@ def ata_gp_ucb(
     Parameters
     ----------
     features
-        `QuadratureFourier(nodes)`, `Nystrom(accuracy)`, `Exact()` or `RandomFourier(frequencies)`.
+        `QuadratureFourier(nodes)`, `Nystrom(accuracy)`, `Exact()`, `LinearFeatures()` or
+        `RandomFourier(frequencies)`.
     horizon
         T, the number of rounds the guarantee is for; more may be told.
     schedule
-        As in `tgp_ucb`, but "theory" is Theorem 3 for quadrature features, Theorem 4 for Nystrom
-        and, with accuracy 0 and m the rank, for exact ones.
+        As in `tgp_ucb`, but "theory" is Theorem 3 for quadrature and linear features, Theorem 4 for
+        Nystrom and, with accuracy 0 and m the rank, for exact ones.
     variance
         "i" or "ii" of Algorithm 2; None takes the paper's: (i) for Fourier features, else (ii).
 
@@ -188,8 +189,9 @@ def moma_gp_ucb(
         "heuristic": the beta of ATA-GP-UCB's theorem for the same features, which is not proved
         for this estimator; "authors": likewise their beta; or a `CustomSchedule`.
     blocks
-        Largest number of blocks, rounded up to a power of two; None for 8 ln(T / delta). With few
-        payoffs a direction fewer are used: below 4 payoffs one block, which is the plain sum.
+        Largest number of blocks, rounded up to a power of two; None for 8 ln(T / delta). Each
+        direction has a number of its own: the largest power of two k with k payoffs or more in
+        every block. Below 4 payoffs that is one block, the plain sum.
 
     The other parameters are those of `ata_gp_ucb`.
 

@@ -64,11 +64,6 @@ class FeaturePosterior:
         """Largest part of k(x, x) that the features leave out."""
         return float(np.max(self._prior - self.embedding.squared_norms()))
 
-    @property
-    def effective_dimension(self) -> float:
-        """Trace of H^(-1) (H - ridge): the degrees of freedom that the payoffs determine."""
-        return len(self.roots) - self._inputs.ridge * float(self.roots @ self.roots)
-
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff to the feature posterior."""
         self._update_features(arm, payoff, None)
