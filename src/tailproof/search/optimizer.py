@@ -81,8 +81,13 @@ class Optimizer:
         self.space, self.options = space, options or Options()
         self.seed = checks.integer("seed", seed, low=0)
         self.minimize = checks.flag("minimize", minimize)
-        self._config = ModelConfig(kernel_layout(space, self.options), self.options.loss)
-        self._n_initial = self.options.n_initial or max(8, 2 * space.dimension)
+        self._config = ModelConfig(
+            kernel_layout(space, self.options),
+            self.options.warp,
+            self.options.noise,
+            self.options.corrects_mean,
+        )
+        self._n_initial = self.options.n_initial or max(4, space.dimension + 1)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
         self._completed: dict[int, CompletedTrial] = {}
@@ -294,7 +299,8 @@ class Optimizer:
     def _observations(self) -> Observations:
         sign = -1.0 if self.minimize else 1.0
         payoffs = np.array([sign * done.value for done in self._completed.values()])
-        return Observations(self.space.encode(self._stack_positions(self._positions)), payoffs)
+        points = self.space.encode(self._stack_positions(self._positions))
+        return Observations(points, payoffs, np.full(len(payoffs), np.nan))
 
     def _new_point(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
         at_random = isinstance(space, ContextSpace)
@@ -306,7 +312,7 @@ class Optimizer:
         if point is not None:
             return point
         posterior = self._condition_model(pending)
-        if posterior.tail.deviation is not None:  # there may be a mean where no trial was made
+        if posterior.correction.deviation is not None:  # there may be a mean where no trial was made
             point = exploratory_point(
                 space, number, rate, [seed, 0, 4], offset=0.5, at_random=at_random
             )
@@ -340,7 +346,7 @@ class Optimizer:
         for index in range(begin, len(due)):
             if model is None or model.count < due[index]:
                 start = None if index == begin else model
-                model = fit_model(observations.first(due[index]), start, self._config)
+                model = fit_model(observations.take(slice(due[index])), start, self._config)
         self._model = model
         assert model is not None
         return model
@@ -357,10 +363,10 @@ class Optimizer:
 
     def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:
         X = self.space.encode(U)
-        center, half = interval(posterior, self._observations(), self._config, X, level)
+        mean, lower, upper = interval(posterior, X, level)
         if self.minimize:
-            center = -center
-        return Prediction(center, center - half, center + half, level)
+            mean, lower, upper = -mean, -upper, -lower
+        return Prediction(mean, lower, upper, level)
 
 
 def _count_trials_near(U: Array, u: Array) -> int:

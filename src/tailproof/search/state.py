@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, StudentT, Winsorize
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.space.space import space_from_state
@@ -20,7 +19,7 @@ from tailproof.storage import Arrays, decode, encode, take
 
 FORMAT = "tailproof-search"
 _TYPES: dict[str, type] = {
-    kind.__name__: kind for kind in (Options, AdaptiveWindow, Gaussian, Winsorize, StudentT)
+    kind.__name__: kind for kind in (Options,)
 }
 
 
