@@ -11,6 +11,7 @@ STUDY = {
     "command": "bench '{lr}' <x>",
     "value": "last-line",
     "direction": "minimize",
+    "complete": True,
     "resume": "tailproof tune <again>",
 }
 

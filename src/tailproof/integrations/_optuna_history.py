@@ -31,6 +31,7 @@ class StudyHistory:
         self.payoffs: list[FrozenTrial] = []
         # Parameters that every complete trial has, with equal distributions; sorted by name.
         self.common: dict[str, BaseDistribution] | None = None
+        self.names: set[str] = set()  # of the parameters of all complete trials
         self.running: list[FrozenTrial] = []
         self.constrained: FrozenTrial | None = None  # a complete trial with constraints
         self.generation += 1  # payoffs are appended to as long as this stays the same
@@ -65,6 +66,7 @@ class StudyHistory:
         if trial.constraints and self.constrained is None:
             self.constrained = trial
         new = trial.distributions
+        self.names |= new.keys()
         if self.common is None:
             self.common = dict(sorted(new.items()))
         elif any(new.get(name) != old for name, old in self.common.items()):

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 from tailproof._util import checks
+from tailproof.integrations._optuna_branches import Branch, branches
 from tailproof.integrations._optuna_history import StudyHistory, model_params, planned_params
 from tailproof.integrations._optuna_internals import set_system_attr, whole_study
 from tailproof.integrations._optuna_overdue import release_overdue
@@ -120,6 +117,7 @@ class TailproofSampler(BaseSampler):
         with self._lock:
             cache = self._read_study(study)
             cache.fresh_for = trial.number
+            _warn_if_conditional(cache, study)
             return modeled(cache.history.common or {})
 
     def sample_relative(
@@ -182,6 +180,7 @@ class _StudyCache:
         self.fresh_for: int | None = None  # the trial for which the study was read a moment ago
         self._model: _StudyModel | None = None
         self._model_key: tuple[Any, ...] = ()
+        self.warned = False  # that not all parameters are chosen together
 
     def model(self, space: Distributions, minimize: bool, options: Options | None) -> _StudyModel:
         """Return the model of a search space, told all payoffs of the history."""
@@ -190,6 +189,16 @@ class _StudyCache:
             self._model, self._model_key = _StudyModel(space, minimize, options), key
         self._model.update(self.history.payoffs)
         return self._model
+
+    def branch_model(
+        self, branch: Branch, space: Distributions, minimize: bool, options: Options | None
+    ) -> _StudyModel:
+        """Return the model of one branch; that of all payoffs is kept."""
+        if len(branch.trials) == len(self.history.payoffs):
+            return self.model(space, minimize, options)
+        model = _StudyModel(space, minimize, options)
+        model.update(branch.trials)
+        return model
 
 
 class _StudyModel:
@@ -250,8 +259,10 @@ def recommend(
     Returns
     -------
     tailproof.Recommendation
-        In the study's units and direction. `params` holds the parameters that all complete trials
-        have in common; conditional ones are not among them.
+        In the study's units and direction. `params` is a whole configuration. In a conditional
+        space, trials with the same parameters are one branch: each branch has a model of its own,
+        and the best mean of all branches is recommended, with the counts of that branch.
+        Parameters that are not modeled (ranges that changed) are those of the nearest trial.
 
     Examples
     --------
@@ -267,26 +278,30 @@ def recommend(
         sampler = own if isinstance(own, TailproofSampler) else TailproofSampler()
     with sampler._lock:
         cache = sampler._read_study(study)
-        common = cache.history.common or {}
-        space = modeled(common)
-        if not cache.history.payoffs or not space:
+        payoffs, minimize = cache.history.payoffs, _study_minimizes(study)
+        divided = [(b, modeled(b.common)) for b in branches(payoffs)] if payoffs else []
+        divided = [(branch, space) for branch, space in divided if space]
+        if not divided:
             raise ValueError(
                 "`study` must have a complete trial of finite value, and parameters that all "
-                f"complete trials have in common, but got {len(cache.history.payoffs)} such "
-                f"trial(s) and the common parameters {sorted(space)}."
+                f"complete trials have in common, but got {len(payoffs)} such "
+                "trial(s) and the common parameters []."
             )
-        model = cache.model(space, _study_minimizes(study), sampler._options)
-        found = model.optimizer.recommend(level=level)
-    fixed = {name: _only_value_of_dist(dist) for name, dist in common.items() if dist.single()}
+        models = [cache.branch_model(b, s, minimize, sampler._options) for b, s in divided]
+        found = [model.optimizer.recommend(level=level) for model in models]
+    sign = -1.0 if minimize else 1.0
+    best = max(range(len(found)), key=lambda i: sign * found[i].mean)
+    seen = max(range(len(found)), key=lambda i: sign * found[i].best_observed_value)
 
-    def complete(params: Mapping[str, Any]) -> dict[str, Any]:
-        merged = model.adapter.to_optuna(params) | fixed
-        return {name: merged[name] for name in common if name in merged}
+    def whole(index: int, params: Mapping[str, Any]) -> dict[str, Any]:
+        adapter = models[index].adapter
+        return divided[index][0].complete(adapter.to_optuna(params), adapter)
 
     return replace(
-        found,
-        params=complete(found.params),
-        best_observed_params=complete(found.best_observed_params),
+        found[best],
+        params=whole(best, found[best].params),
+        best_observed_params=whole(seen, found[seen].best_observed_params),
+        best_observed_value=found[seen].best_observed_value,
     )
 
 
@@ -313,15 +328,22 @@ def _study_minimizes(study: Study) -> bool:
     return study.directions[0] == StudyDirection.MINIMIZE
 
 
+def _warn_if_conditional(cache: _StudyCache, study: Study) -> None:
+    """Warn once a study of parameters that are drawn at random because not all trials have them."""
+    others = cache.history.names - (cache.history.common or {}).keys()
+    if others and not cache.warned:
+        cache.warned = True
+        shown = ", ".join(sorted(others)[:10]) + (", ..." if len(others) > 10 else "")
+        warnings.warn(
+            f"the study {study.study_name!r} has parameters that not all complete trials share "
+            f"with one distribution ({shown}): TailproofSampler draws them at random. `recommend` "
+            "models each branch of such a conditional space by itself.",
+            stacklevel=2,
+        )
+
+
 def _sampler_entropy() -> int:
     """Return fresh randomness for a sampler from the system."""
     drawn = np.random.SeedSequence().entropy
     assert isinstance(drawn, int)
     return drawn % 2**63
-
-
-def _only_value_of_dist(dist: BaseDistribution) -> Any:
-    if isinstance(dist, CategoricalDistribution):
-        return dist.choices[0]
-    assert isinstance(dist, FloatDistribution | IntDistribution)
-    return dist.low

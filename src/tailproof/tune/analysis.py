@@ -62,6 +62,11 @@ class Analysis:
     slices: list[Slice]
     tails: Diagnosis | None  # of payoffs less robust means; None for fewer than 20
 
+    @property
+    def clipped_by_number(self) -> dict[int, bool]:
+        """Whether the payoff of a trial was clipped, by its number."""
+        return dict(zip(self.numbers.tolist(), self.clipped.tolist(), strict=True))
+
 
 def analyze(
     trials: Sequence[FrozenTrial], space: Space, *, minimize: bool, level: float, seed: int | None

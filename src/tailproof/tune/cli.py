@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tailproof.tune.outputs import STORAGE_VARIABLE
+
 if TYPE_CHECKING:
     from tailproof.tune.request import Request
 
-_STORAGE = "TAILPROOF_STORAGE"
 _USAGE = """\
 tailproof tune (--minimize | --maximize) [--space FILE] [PARAMETERS] [OPTIONS] -- PROGRAM ARGUMENTS
        tailproof tune --dashboard [--out DIR | --storage URL] [--port N]"""
@@ -108,8 +109,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
     what = "folder of study, report and exports (default: ./tailproof-tune)"
     add("--out", type=Path, default=Path("tailproof-tune"), metavar="DIR", help=what)
-    what = f"any Optuna URL (default: ${_STORAGE}, or SQLite in the folder)"
-    add("--storage", default=os.environ.get(_STORAGE), metavar="URL", help=what)
+    what = f"any Optuna URL (default: ${STORAGE_VARIABLE}, or SQLite in the folder)"
+    add("--storage", default=os.environ.get(STORAGE_VARIABLE), metavar="URL", help=what)
     add("--study-name", metavar="NAME", help="default: from the command and the space")
     add("--keep-output", action="store_true", help="keep the complete output of every run")
     add("--quiet", action="store_true", help="show no progress")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.files import atomic_write
 from tailproof._util.tables import spreadsheet_safe
+from tailproof.search.space.space import Space
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.command import text
 from tailproof.tune.study import constants, planned_params
@@ -23,16 +24,20 @@ def outcome(trial: FrozenTrial) -> dict[str, Any]:
     return dict(trial.user_attrs.get(OUTCOME, {}))
 
 
-def write_csv(analysis: Analysis, path: Path) -> None:
-    """Export one CSV line a trial, ordered by number; text is made harmless for spreadsheets."""
-    clipped = dict(zip(analysis.numbers.tolist(), analysis.clipped.tolist(), strict=True))
-    names = analysis.space.names
-    fixed = constants(analysis.space)
+def write_csv(
+    trials: Sequence[FrozenTrial], space: Space, clipped: Mapping[int, bool], path: Path
+) -> None:
+    """Export one CSV line a trial, ordered by number; text is made harmless for spreadsheets.
+
+    `clipped` says by number which payoffs were clipped, of those that the model uses.
+    """
+    names = space.names
+    fixed = constants(space)
     with atomic_write(path, "w") as stream:
         writer = csv.writer(stream)
         header = ["trial", "state", "payoff", "clipped", "seconds", "reason", *names]
         writer.writerow(map(spreadsheet_safe, header))
-        for trial in map(_exported_trial, analysis.trials):
+        for trial in map(_exported_trial, trials):
             params = fixed | trial["params"]
             number = trial["number"]
             values = [number, trial["state"], trial["payoff"], clipped.get(number)]
@@ -68,6 +73,19 @@ def result(
         "left_out": analysis.left_out,
         "tails": best.tails,
         "trials": [_exported_trial(trial) for trial in analysis.trials],
+    }
+
+
+def result_without_payoff(
+    trials: Sequence[FrozenTrial], study: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the result to export if no trial gave a payoff: there is no recommendation."""
+    return {
+        "study": dict(study),
+        "recommendation": None,
+        "payoffs": 0,
+        "failed": len(trials),
+        "trials": [_exported_trial(trial) for trial in trials],
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_params
 from tailproof.tune.export import outcome
 from tailproof.tune.summary import comparison_table, counts_text, tails_text
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
 
 _MAX_FAILED = 50
 _MAX_CLIPPED = 10
@@ -44,7 +48,7 @@ def report_values(
         "most_extreme": _report_rows_of_extremes(analysis),
         "tails": tails_text(analysis),
         "failed": len(analysis.failed),
-        "last_failed": _report_rows_of_failures(analysis),
+        "last_failed": _report_rows_of_failures(analysis.failed),
     }
 
 
@@ -52,6 +56,24 @@ def report_page(values: Mapping[str, Any]) -> str:
     """Return the report with these `report_values` as a page of its own."""
     title = f"tailproof tune: {values['study']['name']}"
     return render("tune/report.html", title=title, heading=1, **values)
+
+
+def page_without_payoff(trials: Sequence[FrozenTrial], study: Mapping[str, Any]) -> str:
+    """Return the report of a study in which every trial failed: the reasons, and how to go on."""
+    reasons = Counter(_failure_reason(trial) for trial in trials)
+    return render(
+        "tune/no_payoff.html",
+        title=f"tailproof tune: {study['name']}",
+        heading=1,
+        study=study,
+        failed=len(trials),
+        reasons=[(f"{count:,}", reason) for reason, count in reasons.most_common(_MAX_FAILED)],
+        last_failed=_report_rows_of_failures(trials),
+    )
+
+
+def _failure_reason(trial: FrozenTrial) -> str:
+    return printable(str(outcome(trial).get("reason", trial.state.name.lower())), _LONGEST_REASON)
 
 
 def _report_rows_of_extremes(analysis: Analysis) -> list[tuple[str, str, str]]:
@@ -64,13 +86,13 @@ def _report_rows_of_extremes(analysis: Analysis) -> list[tuple[str, str, str]]:
     ]
 
 
-def _report_rows_of_failures(analysis: Analysis) -> list[tuple[str, str, str, str]]:
+def _report_rows_of_failures(failed: Sequence[FrozenTrial]) -> list[tuple[str, str, str, str]]:
     """Return report rows of the latest failed trials: trial, reason, setting, end of output."""
     rows = []
-    for trial in analysis.failed[-_MAX_FAILED:]:
+    for trial in failed[-_MAX_FAILED:]:
         noted = outcome(trial)
         output = str(noted.get("stderr") or noted.get("stdout") or "").strip()[-_OUTPUT:]
         lines = "\n".join(printable(line.expandtabs()) for line in output.splitlines())
-        reason = printable(str(noted.get("reason", trial.state.name.lower())), _LONGEST_REASON)
+        reason = _failure_reason(trial)
         rows.append((str(trial.number), reason, format_params(trial.params), lines))
     return rows

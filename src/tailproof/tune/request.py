@@ -12,14 +12,13 @@ from tailproof._util import checks
 from tailproof._util.optional import require
 from tailproof.search.space.space import Space
 from tailproof.tune.command import CommandTemplate, parse_command
+from tailproof.tune.outputs import CSV_NAME, JSON_NAME, REPORT_NAME, results_folder
 from tailproof.tune.payoff import PayoffReader, parse_reader
 from tailproof.tune.study import Identity, has_studies, open_study, opened_storage
 from tailproof.tune.trial_queue import count_trials
 from tailproof.tune.urls import file_url, sqlite_file
 
-# Files in the folder of the results.
-STUDY_FILE = "study.db"
-REPORT_NAME, CSV_NAME, JSON_NAME = "report.html", "trials.csv", "result.json"
+STUDY_FILE = "study.db"  # in the folder given
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Request:
     level: float = 0.9  # of the intervals
     storage: str | None = None  # an Optuna URL; default: a SQLite file in `out`
     study_name: str | None = None
-    out: Path = Path("tailproof-tune")  # folder of the results
+    out: Path = Path("tailproof-tune")  # folder of study and results
     keep_output: bool = False
     quiet: bool = False
     arguments: tuple[str, ...] = ()  # the command line, to be given again
@@ -59,6 +58,7 @@ class Job:
     command: CommandTemplate
     reader: PayoffReader
     failed_before: int  # failures in the study when the session began
+    folder: Path  # of the results: `request.out`, or one inside it if that is another study's
 
 
 def prepare(request: Request) -> Job:
@@ -91,7 +91,9 @@ def prepare(request: Request) -> Job:
     with opened_storage(url) as storage:
         study = open_study(storage, name, identity, request.seed)
         failed = count_trials(study.get_trials(deepcopy=False)).failed
-    return Job(request, url, name, identity, command, reader, failed)
+        folder = results_folder(request.out, name, None if request.storage else storage)
+    _check_output_folder(folder)
+    return Job(request, url, name, identity, command, reader, failed, folder)
 
 
 def _check_study_file(path: Path | None, out: Path) -> None:
