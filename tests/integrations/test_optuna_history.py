@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from optuna_studies import SQUARE, a_sampler, a_study, bowl, bowl_study, optuna, suggested
 from tailproof.integrations import optuna as integration
 from tailproof.integrations._optuna_history import StudyHistory

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from tailproof.search.model.fit import loo_residuals, pseudo_observations, solve_m_estimate
-from tailproof.search.model.gp import GPPosterior, compute_features
+from tailproof.search.model.gp import CONSTANT_VAR, GPPosterior, compute_features
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
 Array = NDArray[np.float64]
@@ -133,6 +133,15 @@ class Posterior:
         bias = 0.0 if correction is None else correction.bias
         return bias * self.parameters.noise_scale.at(self.location.predict(X)[0])
 
+    def sample_means(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        """Return joint draws of the mean payoff at the rows of X (k, p), (count, k).
+
+        In units of the payoff, larger is better. Deviations from the mean are widened as those of
+        intervals are; the constant of the tail correction and the bias are the same everywhere, up
+        to the noise scale.
+        """
+        return _sample_means(self, X, count, rng)
+
 
 def _upper_confidence_bound(
     mean: float, mean_gradient: Array, variance: float, variance_gradient: Array, kappa: float
@@ -239,3 +248,33 @@ def _influence_of_most_extreme(
     others = Observations(observations.points[kept], observations.payoffs[kept])
     without = condition(others, others.points[:0], posterior.parameters, config)
     return np.abs(without.predict(X)[0] - mean)
+
+
+def _sample_means(posterior: Posterior, X: Array, count: int, rng: np.random.Generator) -> Array:
+    parameters, tail = posterior.parameters, posterior.tail
+    s = parameters.noise_scale.at(posterior.location.predict(X)[0])
+    deviations = _sample_deviations(posterior.location, X, count, rng)
+    deviations += math.sqrt(tail.variance) * s * rng.standard_normal((count, 1))
+    if tail.deviation is not None:
+        shift = tail.scale * tail.deviation.predict(X)[0]
+        varying = shift + tail.scale * _sample_deviations(tail.deviation, X, count, rng)
+        varies = rng.random((count, 1)) < tail.probability
+        deviations += s * (np.where(varies, varying, 0.0) - tail.probability * shift)
+    bias = posterior.bias(X) / -float(ndtri(0.05))
+    means = posterior.predict(X)[0] + _SAFETY * deviations + bias * rng.standard_normal((count, 1))
+    return parameters.location + parameters.scale * means
+
+
+def _sample_deviations(
+    process: GPPosterior, X: Array, count: int, rng: np.random.Generator
+) -> Array:
+    """Return joint draws of a process less its posterior mean at the rows of X, (count, k)."""
+    phi = process.basis.features(X)
+    unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
+    constant = np.full((len(X), 1), math.sqrt(CONSTANT_VAR))
+    rows = np.hstack([math.sqrt(process.signal_var) * phi, constant]) - process.origin
+    half = rows @ process.inverse_factor.T
+    explained = rng.standard_normal((count, half.shape[1])) @ half.T
+    return explained + np.sqrt(process.signal_var * unexplained) * rng.standard_normal(
+        (count, len(X))
+    )
