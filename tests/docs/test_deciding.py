@@ -31,3 +31,4 @@ def test_the_page_runs_and_answers_its_questions(tmp_path):
     assert said[2].split()[0] in ("until", "evaluations")
     assert "RemainingGain(expected=" in said[2]
     assert int(said[3].split()[0]) + int(said[3].split()[1]) == 60
+    assert "than the baseline's" in said[4]

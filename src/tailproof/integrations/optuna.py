@@ -21,6 +21,13 @@ from optuna.trial import FrozenTrial
 
 from tailproof._util import checks
 from tailproof.integrations._optuna_branches import Branch, branches
+from tailproof.integrations._optuna_decisions import (
+    StoppingCallback,
+    StudyRace,
+    confirm,
+    enqueue_baseline,
+    resume_search,
+)
 from tailproof.integrations._optuna_history import StudyHistory, model_params, planned_params
 from tailproof.integrations._optuna_internals import set_system_attr, whole_study
 from tailproof.integrations._optuna_overdue import release_overdue
@@ -30,7 +37,16 @@ from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.trials import Recommendation
 
-__all__ = ["SQLiteStorage", "TailproofSampler", "recommend", "release_overdue"]
+__all__ = [
+    "SQLiteStorage",
+    "StoppingCallback",
+    "TailproofSampler",
+    "confirm",
+    "enqueue_baseline",
+    "recommend",
+    "release_overdue",
+    "resume_search",
+]
 
 # Under this key a trial carries the point proposed for it, for the other workers, until Optuna has
 # stored its parameters one by one; and for the worker that runs it again if this one dies.
@@ -63,6 +79,8 @@ class TailproofSampler(BaseSampler):
         fresh randomness.
     options : tailproof.Options, optional
         How the optimizer models the payoffs.
+    avoid_failures : bool
+        Whether suggestions keep away from where trials probably fail.
 
     Notes
     -----
@@ -84,9 +102,16 @@ class TailproofSampler(BaseSampler):
     True
     """
 
-    def __init__(self, *, seed: int | None = None, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        options: Options | None = None,
+        avoid_failures: bool = False,
+    ) -> None:
         self._seed = _sampler_entropy() if seed is None else checks.integer("seed", seed, low=0)
         self._options = options
+        self._avoid_failures = checks.flag("avoid_failures", avoid_failures)
         self._clear_study_caches()
 
     def _clear_study_caches(self) -> None:
@@ -95,7 +120,7 @@ class TailproofSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         # The caches can be read again from the studies; a lock belongs to its process.
-        return {name: self.__dict__[name] for name in ("_seed", "_options")}
+        return {name: self.__dict__[name] for name in ("_seed", "_options", "_avoid_failures")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -134,6 +159,8 @@ class TailproofSampler(BaseSampler):
                 cache = self._read_study(study)
             cache.fresh_for = None  # the next thread must read the study again
             model = cache.model(search_space, _study_minimizes(study), self._options)
+            model.optimizer.avoid_failures = self._avoid_failures
+            model.follow(cache.history, StudyRace.of(study))
             proposed = model.adapter.unpack(trial.system_attrs.get(PROPOSAL, {}))
             if proposed.keys() == search_space.keys():
                 return proposed  # the trial is run again, after its first worker died
@@ -155,6 +182,20 @@ class TailproofSampler(BaseSampler):
         mixed = np.random.SeedSequence([self._seed, trial.number, name]).generate_state(1)
         uniform = RandomSampler(seed=int(mixed[0]))
         return uniform.sample_independent(study, trial, param_name, param_distribution)
+
+    def _common_model(self, study: Study) -> _StudyModel:
+        """Return the model of the parameters that all complete trials have in common."""
+        with self._lock:
+            cache = self._read_study(study)
+            space = modeled(cache.history.common or {})
+            if not cache.history.payoffs or not space:
+                raise ValueError(
+                    "`study` must have a complete trial of finite value and parameters in common, "
+                    f"but got {len(cache.history.payoffs)} such trial(s)."
+                )
+            model = cache.model(space, _study_minimizes(study), self._options)
+            model.follow(cache.history, StudyRace.of(study))
+            return model
 
     def _read_study(self, study: Study) -> _StudyCache:
         """Return the cache of the study, brought up to date."""
@@ -211,13 +252,37 @@ class _StudyModel:
         self.adapter = SpaceAdapter(space)
         self.optimizer = Optimizer(self.adapter.space, seed=0, minimize=minimize, options=options)
         self._told = 0  # payoffs of the history
+        self._failed = 0  # failures of the history
+        self._numbers: dict[int, int] = {}  # Optuna's numbers by those of the optimizer
 
     def update(self, payoffs: list[FrozenTrial]) -> None:
         for trial in payoffs[self._told :]:
             self._told += 1
             params = model_params(trial, self.adapter)
             if params is not None:
-                self.optimizer.add(params, trial.values[0])
+                added = self.optimizer.add(params, trial.values[0])
+                self._numbers[added.number] = trial.number
+
+    def follow(self, history: StudyHistory, race: StudyRace | None) -> None:
+        """Take failures, baseline and race of the study."""
+        for trial in history.failures[self._failed :]:
+            self._failed += 1
+            params = self.adapter.from_optuna(trial.params)
+            if params is not None:
+                added = self.optimizer.add_failure(params)
+                self._numbers[added.number] = trial.number
+        current = history.baseline
+        params = None if current is None else self.adapter.from_optuna(planned_params(current))
+        if params is not None:
+            self.optimizer.baseline(params)
+        self.optimizer.resume_search()
+        if race is not None:
+            unpacked = [self.adapter.unpack(packed) for packed in race.candidates]
+            known = [self.adapter.from_optuna(candidate) for candidate in unpacked]
+            candidates = [candidate for candidate in known if candidate is not None]
+            if candidates:
+                runs = [own for own, number in self._numbers.items() if number >= race.start]
+                self.optimizer.resume_confirmation(candidates, runs)
 
     def propose(self, trial: FrozenTrial, running: list[FrozenTrial], seed: int) -> dict[str, Any]:
         others = [other for other in running if other.number != trial.number]
@@ -288,6 +353,9 @@ def recommend(
                 "trial(s) and the common parameters []."
             )
         models = [cache.branch_model(b, s, minimize, sampler._options) for b, s in divided]
+        race = StudyRace.of(study)
+        for model in models:
+            model.follow(cache.history, race)
         found = [model.optimizer.recommend(level=level) for model in models]
     sign = -1.0 if minimize else 1.0
     best = max(range(len(found)), key=lambda i: sign * found[i].mean)
@@ -297,8 +365,12 @@ def recommend(
         adapter = models[index].adapter
         return divided[index][0].complete(adapter.to_optuna(params), adapter)
 
+    compared = found[best].baseline
+    if compared is not None:
+        compared = replace(compared, params=whole(best, compared.params))
     return replace(
         found[best],
+        baseline=compared,
         params=whole(best, found[best].params),
         best_observed_params=whole(seen, found[seen].best_observed_params),
         best_observed_value=found[seen].best_observed_value,

@@ -220,6 +220,14 @@ class Optimizer:
             raise
         return trial._copy()
 
+    def add_failure(self, params: Mapping[str, Any], reason: str = "") -> Trial:
+        """Take note of a failure elsewhere, and return the trial it makes: see `fail`."""
+        u = self._position_of_params(params)
+        number = len(self._trials)
+        self._trials[number] = (Trial(number, self._params_at(u, params)), u)
+        self.fail(number, reason)
+        return self._trials[number][0]._copy()
+
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
         number = self._trial_number(trial)
@@ -300,6 +308,20 @@ class Optimizer:
         self._plan.race = decision.start_race(self, count)
         self._plan.race_trials = set()
         return [self._params_of_place(u) for u in self._plan.race.places]
+
+    def resume_confirmation(
+        self, candidates: Sequence[Mapping[str, Any]], trials: Iterable[Trial | int] = ()
+    ) -> None:
+        """Go on with a confirmation of `candidates`, as `confirm` returned them.
+
+        For programs that keep trials elsewhere: `trials` are those of the race so far.
+        """
+        places = self._positions_of("candidates", candidates)
+        if not places:
+            raise ValueError("`candidates` must hold a configuration, but got none.")
+        numbers = {self._trial_number(trial) for trial in trials}
+        self._plan.race = decision.race_of(self, places)
+        self._plan.race_trials = numbers
 
     def resume_search(self) -> None:
         """End a confirmation: `ask` searches again, and `recommend` considers everything."""

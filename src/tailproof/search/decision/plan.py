@@ -59,8 +59,7 @@ class DecisionPlan:
             optimizer.baseline(_untyped(state["baseline"]))
         places = [optimizer._position_of_params(_untyped(listed)) for listed in state["race"]]
         if places:
-            last = self.baseline is not None and np.array_equal(places[-1], self.baseline)
-            self.race = Race(np.array(places), bool(last))
+            self.race = race_of(optimizer, places)
         self.race_trials = {optimizer._trial_number(number) for number in state["race_trials"]}
         self.failed = {optimizer._trial_number(n): str(reason) for n, reason in state["failed"]}
 
@@ -126,6 +125,13 @@ def start_race(optimizer: Optimizer, count: int) -> Race:
     if current is not None:
         places = np.vstack([places[(places != current).any(axis=1)], current])
     return Race(places, current is not None)
+
+
+def race_of(optimizer: Optimizer, places: list[Array]) -> Race:
+    """Return the race of these places, of which the last may be the baseline's."""
+    current = optimizer._plan.baseline
+    last = current is not None and np.array_equal(places[-1], current)
+    return Race(np.array(places), bool(last))
 
 
 def confirmed_place(optimizer: Optimizer, level: float) -> Array | None:
