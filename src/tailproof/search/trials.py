@@ -90,7 +90,7 @@ class Comparison:
         return (
             f"{word} than the baseline's {self.mean:.4g} by {abs(self.improvement):.4g}{share}, "
             f"{100 * self.level:.3g} % interval {low:.4g} to {high:.4g}; better with probability "
-            f"{self.probability:.3g}"
+            f"{_probability_text(self.probability)}"
         )
 
 
@@ -142,3 +142,16 @@ class Recommendation:
             f"to {self.upper:.4g}; {self.total_payoffs} payoffs, {self.clipped} clipped; "
             f"{self.tails}){compared}"
         )
+
+
+def _probability_text(probability: float) -> str:
+    """Return a probability from draws, of which extreme ones say less than their digits.
+
+    Examples
+    --------
+    >>> _probability_text(0.9234), _probability_text(1.0), _probability_text(0.0)
+    ('0.923', 'above 0.999', 'below 0.001')
+    """
+    if probability > 0.999:
+        return "above 0.999"
+    return "below 0.001" if probability < 0.001 else f"{probability:.3g}"

@@ -14,11 +14,13 @@ from tailproof.search.space.parameters import Choice, Fixed
 from tailproof.search.space.space import Space
 from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
-from tailproof.tune.study import constants, distributions
-from tailproof.tune.trial_queue import counts_toward_budget
+from tailproof.tune.study import constants, distributions, planned_params
+from tailproof.tune.trial_queue import counts_toward_budget, has_fail_value
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
+
+    from tailproof.integrations._optuna_decisions import StudyRace
 
 Array = NDArray[np.float64]
 TrueMean = Callable[[Mapping[str, Any]], float]  # of a setting, where it is known
@@ -59,6 +61,8 @@ class Analysis:
     recommendation: Recommendation
     best_observed: Prediction  # robust mean of the setting with the best observed payoff
     course: list[tuple[int, Recommendation]]  # what was recommended after n payoffs
+    confirmed: list[dict[str, Any]]  # settings of the race, the baseline last; empty without one
+    stopped_by: str  # the rule that ended the search early; "" if none did
     slices: list[Slice]
     tails: Diagnosis | None  # of payoffs less robust means; None for fewer than 20
 
@@ -69,15 +73,23 @@ class Analysis:
 
 
 def analyze(
-    trials: Sequence[FrozenTrial], space: Space, *, minimize: bool, level: float, seed: int | None
+    trials: Sequence[FrozenTrial],
+    space: Space,
+    *,
+    minimize: bool,
+    level: float,
+    seed: int | None,
+    race: StudyRace | None = None,
+    stopped_by: str = "",
 ) -> Analysis | None:
     """Return the analysis of a study's trials; None if there is no payoff."""
+    from tailproof.integrations._optuna_decisions import is_baseline, is_failure
     from tailproof.integrations._optuna_history import by_completion, model_params
     from tailproof.integrations._optuna_space import SpaceAdapter
 
     adapter = SpaceAdapter(distributions(space))
     counted = [trial for trial in trials if counts_toward_budget(trial)]
-    failed = [trial for trial in counted if trial.state.name in ("FAIL", "PRUNED")]
+    failed = [t for t in counted if t.state.name in ("FAIL", "PRUNED") or has_fail_value(t)]
     complete = by_completion(trial for trial in counted if trial.state.name == "COMPLETE")
     modeled = [trial for trial in complete if model_params(trial, adapter) is not None]
     if not modeled:
@@ -86,6 +98,9 @@ def analyze(
     params = [{name: (fixed | t.params)[name] for name in space.names} for t in modeled]
     values = np.array([trial.values[0] for trial in modeled])
     optimizer = Optimizer(space, seed=seed or 0, minimize=minimize)
+    marked = [trial for trial in trials if is_baseline(trial)]
+    if marked and adapter.from_optuna(planned_params(marked[-1])) is not None:
+        optimizer.baseline(fixed | planned_params(marked[-1]))
     n = len(modeled)
     first = min(_FIRST_CHECKPOINT, n)
     checkpoints = {round(count) for count in np.geomspace(first, n, _CHECKPOINTS)} | {n}
@@ -94,7 +109,19 @@ def analyze(
         optimizer.add(setting, value)
         if i in checkpoints:
             course.append((i, optimizer.recommend(level=level)))
-    best = course[-1][1]
+    failed_params = [t.params for t in failed if adapter.from_optuna(t.params) is not None]
+    for trial in failed:
+        if is_failure(trial) and adapter.from_optuna(trial.params) is not None:
+            optimizer.add_failure(fixed | trial.params)
+    confirmed: list[dict[str, Any]] = []
+    if race is not None:
+        unpacked = [adapter.unpack(candidate) for candidate in race.candidates]
+        confirmed = [fixed | c for c in unpacked if adapter.from_optuna(c) is not None]
+    if confirmed and race is not None:
+        runs = [i for i, trial in enumerate(modeled) if trial.number >= race.start]
+        optimizer.resume_confirmation(confirmed, runs)
+    best = optimizer.recommend(level=level)
+    course[-1] = (n, best)
     slices = []
     for name in space.names:
         if name not in fixed:
@@ -110,11 +137,13 @@ def analyze(
         clipped=optimizer.clipped,
         numbers=np.array([trial.number for trial in modeled]),
         failed=failed,
-        failed_params=[t.params for t in failed if adapter.from_optuna(t.params) is not None],
+        failed_params=failed_params,
         left_out=len(complete) - n,
         recommendation=best,
         best_observed=optimizer.predict([best.best_observed_params], level=level),
         course=course,
+        confirmed=confirmed,
+        stopped_by=stopped_by,
         slices=slices,
         tails=_residual_tails(values - optimizer.predict(params, level=level).mean),
     )

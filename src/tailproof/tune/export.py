@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,13 +61,20 @@ def result(
         "lower": float(observed.lower[0]),
         "upper": float(observed.upper[0]),
     }
+    settings = [recommendation, best_observed]
+    baseline = None if best.baseline is None else asdict(best.baseline)
+    if baseline is not None:
+        settings.append(baseline)
     if true_mean is not None:
-        for setting in (recommendation, best_observed):
+        for setting in settings:
             setting["true_mean"] = true_mean(setting["params"])
     return {
         "study": dict(study),
         "recommendation": recommendation,
+        "baseline": baseline,
         "best_observed": best_observed,
+        "confirmed": analysis.confirmed,
+        "stopped_by": analysis.stopped_by or None,
         "payoffs": best.total_payoffs,
         "clipped": best.clipped,
         "failed": len(analysis.failed),

@@ -14,7 +14,7 @@ from tailproof.tune import plots
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_params
 from tailproof.tune.export import outcome
-from tailproof.tune.summary import comparison_table, counts_text, tails_text
+from tailproof.tune.summary import comparison_table, counts_text, decision_lines, tails_text
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -38,6 +38,7 @@ def report_values(
         "study": study,
         "counts": counts_text(analysis),
         "comparison": comparison_table(analysis, true_mean),
+        "decision": decision_lines(analysis),
         "plots": {
             "convergence": svg_uri(plots.convergence(analysis)),
             "slices": svg_uri(plots.slices(analysis)),

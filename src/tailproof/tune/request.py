@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tailproof._util import checks
 from tailproof._util.optional import require
+from tailproof.search.decision.stopping import StoppingRule
 from tailproof.search.space.space import Space
+from tailproof.tune import phases
 from tailproof.tune.command import CommandTemplate, parse_command
 from tailproof.tune.outputs import CSV_NAME, JSON_NAME, REPORT_NAME, results_folder
 from tailproof.tune.payoff import PayoffReader, parse_reader
@@ -36,6 +40,12 @@ class Request:
     retry: int = 0  # how often a failed setting is tried again
     # Failures in a row, without a payoff in the study, that show a broken command; 0: any number.
     max_failures: int = 10
+    baseline: Mapping[str, Any] | None = None  # the setting in use now
+    confirm: float = 0.2  # share of the trials that runs the few best settings again
+    until: str | float | None = None  # stop when no more than this may still be gained
+    until_better: bool = False  # stop when a setting is better than the baseline
+    fail_value: float | None = None  # payoff of failed trials
+    avoid_failures: bool = False
     seed: int | None = None
     level: float = 0.9  # of the intervals
     storage: str | None = None  # an Optuna URL; default: a SQLite file in `out`
@@ -74,6 +84,17 @@ def prepare(request: Request) -> Job:
     if request.timeout is not None:
         checks.positive("timeout", request.timeout)
     checks.in_unit_interval("level", request.level, closed_above=False)
+    checks.share("confirm", request.confirm)
+    if request.fail_value is not None:
+        checks.number("fail_value", request.fail_value)
+    if request.baseline is not None:
+        request.space.position(request.baseline)
+    StoppingRule.parse(
+        request.until,
+        request.until_better,
+        request.level,
+        has_baseline=request.baseline is not None,
+    )
     checks.choice("stream", request.stream, ("stdout", "stderr"))
     reader = parse_reader(request.value)
     command = parse_command(request.command, request.space.names)
@@ -90,10 +111,11 @@ def prepare(request: Request) -> Job:
     name = request.study_name or identity.name()
     with opened_storage(url) as storage:
         study = open_study(storage, name, identity, request.seed)
-        failed = count_trials(study.get_trials(deepcopy=False)).failed
+        counts = count_trials(study.get_trials(deepcopy=False))
+        phases.begin(study, request, counts)
         folder = results_folder(request.out, name, None if request.storage else storage)
     _check_output_folder(folder)
-    return Job(request, url, name, identity, command, reader, failed, folder)
+    return Job(request, url, name, identity, command, reader, counts.failed, folder)
 
 
 def _check_study_file(path: Path | None, out: Path) -> None:

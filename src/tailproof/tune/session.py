@@ -24,6 +24,7 @@ from tailproof.tune.outputs import (
     study_values,
 )
 from tailproof.tune.patience import Patience, WaitNotice, cause, is_disk_full
+from tailproof.tune.phases import budget_of
 from tailproof.tune.report import page_without_payoff, report_page, report_values
 from tailproof.tune.request import Job, Request, prepare
 from tailproof.tune.signals import Stop, StopRequest, stop_requests
@@ -142,12 +143,17 @@ def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest
 
 def _analyze_session(job: Job) -> tuple[list[FrozenTrial], Analysis | None]:
     """Return the finished trials that count, and their analysis; None if there is no payoff."""
+    from tailproof.integrations._optuna_decisions import StudyRace
+
     request = job.request
     with opened_storage(job.url) as storage:
         study = open_study(storage, job.study_name, job.identity, request.seed)
         trials = study.get_trials(deepcopy=False)
+        race, rule = StudyRace.of(study), budget_of(study, request).rule
     aim, level, seed = request.minimize, request.level, request.seed
-    analysis = analyze(trials, request.space, minimize=aim, level=level, seed=seed)
+    analysis = analyze(
+        trials, request.space, minimize=aim, level=level, seed=seed, race=race, stopped_by=rule
+    )
     finished = [t for t in trials if t.state.is_finished() and counts_toward_budget(t)]
     return finished, analysis
 

@@ -153,7 +153,12 @@ def first_line(error: BaseException) -> str:
 
 
 def open_study(
-    storage: RDBStorage, name: str, identity: Identity, seed: int | None
+    storage: RDBStorage,
+    name: str,
+    identity: Identity,
+    seed: int | None,
+    *,
+    avoid_failures: bool = False,
 ) -> optuna.Study:
     """Return the study of this name, created if need be; refuse one of something else."""
     optuna = load_optuna()
@@ -163,7 +168,7 @@ def open_study(
     study = optuna.create_study(
         storage=storage,
         study_name=name,
-        sampler=TailproofSampler(seed=seed),
+        sampler=TailproofSampler(seed=seed, avoid_failures=avoid_failures),
         direction=mine["direction"],
         load_if_exists=True,
     )
