@@ -106,7 +106,7 @@ def test_everything_is_written_and_the_recommended_stands_beside_the_best_observ
             None if trial["payoff"] is None else repr(trial["payoff"])
         )
     page = (tmp_path / OUT / "report.html").read_text(encoding="utf-8")
-    assert page.count("data:image/svg+xml;base64,") == 3
+    assert page.count("data:image/svg+xml;base64,") in (6, 7)  # one more if a trial failed
     assert "http" not in re.sub(r"base64,[^\"]*", "", page)  # nothing is fetched
     assert "&lt;b&gt;&amp;" in page
     assert "<b>&" not in page

@@ -377,6 +377,34 @@ def recommend(
     )
 
 
+def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
+    """Return an optimizer told the payoffs of a study, in Optuna's values, and their seconds.
+
+    Over the parameters that all complete trials have in common. Options of categorical parameters
+    are shown by their text if they are no plain values.
+    """
+    sampler = study.sampler if isinstance(study.sampler, TailproofSampler) else TailproofSampler()
+    with sampler._lock:
+        history, model = sampler._read_study(study).history, sampler._common_model(study)
+        space, named = model.adapter.named_space()
+        told = Optimizer(space, minimize=model.optimizer.minimize, options=sampler._options)
+        if model.optimizer._plan.baseline is not None:
+            told.baseline(named(model.optimizer._plan.baseline_params))
+        payoffs = [(t, model_params(t, model.adapter)) for t in history.payoffs]
+        known = [(trial, params) for trial, params in payoffs if params is not None]
+        for trial, params in known:
+            told.add(named(params), trial.values[0])
+        for failure in model.optimizer.failures:
+            told.add_failure(named(failure.trial.params))
+        race = model.optimizer._plan.race
+        if race is not None:
+            told.resume_confirmation(
+                [named(model.optimizer.space.params(place)) for place in race.places]
+            )
+    durations = [trial.duration for trial, _ in known]
+    return told, [0.0 if d is None else d.total_seconds() for d in durations]
+
+
 def _refuse_many_objectives(study: Study) -> None:
     if len(study.directions) > 1:
         directions = [direction.name.lower() for direction in study.directions]

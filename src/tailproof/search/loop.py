@@ -41,6 +41,8 @@ class Result:
         Why the search ended: "evaluations", "until", "until_better" or "interrupted".
     failures
         Evaluations that raised an error and were skipped.
+    seconds
+        Duration of the evaluation of each payoff of `trials`.
     """
 
     recommendation: Recommendation | None
@@ -49,9 +51,17 @@ class Result:
     interrupted: bool
     stopped: str = "evaluations"
     failures: list[FailedTrial] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "nothing was measured" if self.recommendation is None else str(self.recommendation)
+
+    def to_frame(self) -> Any:
+        """Return the trials as a pandas DataFrame: see `Optimizer.to_frame`."""
+        return self.optimizer.to_frame()
+
+    def _repr_html_(self) -> str:
+        return self.optimizer._repr_html_()
 
 
 def maximize(
@@ -193,6 +203,7 @@ class _Loop:
         self._evaluations = checks.integer("evaluations", evaluations, low=1)
         self._confirm = checks.share("confirm", confirm)
         checks.choice("on_error", on_error, _ON_ERROR)
+        self._seconds: list[float] = []
         self._skip = on_error == "skip" or optimizer.fail_value is not None
 
     def run(self) -> Result:
@@ -217,7 +228,8 @@ class _Loop:
             raise
         found = optimizer.recommend(level=self._rule.level) if len(optimizer) else None
         interrupted = stopped == "interrupted"
-        return Result(found, optimizer.trials, optimizer, interrupted, stopped, optimizer.failures)
+        failures, seconds = optimizer.failures, self._seconds
+        return Result(found, optimizer.trials, optimizer, interrupted, stopped, failures, seconds)
 
     def _search(self, bar: _LoopProgress, display: LiveDisplay) -> tuple[int, str]:
         """Search; return the number of evaluations, and why the search ended."""
@@ -233,9 +245,11 @@ class _Loop:
 
     def _evaluate(self, bar: _LoopProgress, display: LiveDisplay) -> None:
         trial = self._optimizer.ask()
+        begin = time.perf_counter()
         try:
             value = self._objective(**trial.params)
             self._optimizer.tell(trial, value)
+            self._seconds.append(time.perf_counter() - begin)
         except Exception as error:
             if not self._skip:
                 raise

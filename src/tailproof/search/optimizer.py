@@ -418,6 +418,20 @@ class Optimizer:
             baseline=decision.comparison(self, u, level),
         )
 
+    def to_frame(self) -> Any:
+        """Return the trials as a pandas DataFrame: number, state, value, clipped, reason, params.
+
+        One row for each trial that was asked or added. Needs pandas.
+        """
+        from tailproof.search import views
+
+        return views.to_frame(self)
+
+    def _repr_html_(self) -> str:
+        from tailproof.search import views
+
+        return views.optimizer_html(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one npz file; `tailproof.load` reads it and goes on bit for bit."""
         from tailproof.search import state
@@ -438,7 +452,9 @@ class Optimizer:
             planned = decision.planned_place(self, number, pending, seed)
             if planned is not None:
                 return planned
-        u = self._new_point(number, pending, space, seed)
+        # Failed trials have no payoff to tell: without this the same place would be asked for ever.
+        failed = [self._trials[n][1] for n in self._plan.failed if n not in self._completed]
+        u = self._new_point(number, [*pending, *failed], space, seed)
         if not (self.avoid_failures or self.fail_value is not None):
             return u
         return decision.away_from_failures(self, u, number, space, seed)

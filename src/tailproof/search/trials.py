@@ -143,6 +143,11 @@ class Recommendation:
             f"{self.tails}){compared}"
         )
 
+    def _repr_html_(self) -> str:
+        from tailproof.search import views
+
+        return views.recommendation_html(self)
+
 
 def _probability_text(probability: float) -> str:
     """Return a probability from draws, of which extreme ones say less than their digits.

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.plot.pictures import slice_of
+from tailproof.plot.record import SearchRecord, checkpoints
+from tailproof.search.importance import Importance, importance
 from tailproof.search.optimizer import Optimizer
-from tailproof.search.space.parameters import Choice, Fixed
 from tailproof.search.space.space import Space
 from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
 from tailproof.tune.study import constants, distributions, planned_params
-from tailproof.tune.trial_queue import counts_toward_budget, has_fail_value
+from tailproof.tune.trial_queue import counts_toward_budget, has_fail_value, outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 TrueMean = Callable[[Mapping[str, Any]], float]  # of a setting, where it is known
 
-_CHECKPOINTS = 12  # of the recommendation's course
-_FIRST_CHECKPOINT = 4  # payoffs
-_GRID = 61  # points of a slice along a continuous parameter
 _MIN_FOR_TAILS = 20  # payoffs before their tails are diagnosed
 
 
@@ -64,6 +63,8 @@ class Analysis:
     confirmed: list[dict[str, Any]]  # settings of the race, the baseline last; empty without one
     stopped_by: str  # the rule that ended the search early; "" if none did
     slices: list[Slice]
+    importance: list[Importance]
+    record: SearchRecord  # what the pictures show
     tails: Diagnosis | None  # of payoffs less robust means; None for fewer than 20
 
     @property
@@ -101,15 +102,14 @@ def analyze(
     marked = [trial for trial in trials if is_baseline(trial)]
     if marked and adapter.from_optuna(planned_params(marked[-1])) is not None:
         optimizer.baseline(fixed | planned_params(marked[-1]))
-    n = len(modeled)
-    first = min(_FIRST_CHECKPOINT, n)
-    checkpoints = {round(count) for count in np.geomspace(first, n, _CHECKPOINTS)} | {n}
-    course = []
+    n, course = len(modeled), []
+    looks = set(checkpoints(n))
     for i, (setting, value) in enumerate(zip(params, values.tolist(), strict=True), start=1):
         optimizer.add(setting, value)
-        if i in checkpoints:
+        if i in looks:
             course.append((i, optimizer.recommend(level=level)))
-    failed_params = [t.params for t in failed if adapter.from_optuna(t.params) is not None]
+    inside = [t.params for t in failed if adapter.from_optuna(t.params) is not None]
+    failed_params = [{name: (fixed | p)[name] for name in space.names} for p in inside]
     for trial in failed:
         if is_failure(trial) and adapter.from_optuna(trial.params) is not None:
             optimizer.add_failure(fixed | trial.params)
@@ -122,19 +122,26 @@ def analyze(
         optimizer.resume_confirmation(confirmed, runs)
     best = optimizer.recommend(level=level)
     course[-1] = (n, best)
-    slices = []
-    for name in space.names:
-        if name not in fixed:
-            along = grid(space, name)
-            settings = [{**best.params, name: value} for value in along]
-            slices.append(Slice(name, along, optimizer.predict(settings, level=level)))
+    durations = [outcome_of(trial).get("seconds") for trial in modeled]
+    known = all(duration is not None for duration in durations)
+    record = SearchRecord(
+        optimizer=optimizer,
+        params=params,
+        values=values,
+        clipped=optimizer.clipped,
+        recommendation=best,
+        course=course,
+        failed=failed_params,
+        seconds=np.array(durations if known else [], dtype=np.float64),
+        level=level,
+    )
     return Analysis(
         space=space,
         minimize=minimize,
         trials=counted,
         params=params,
         values=values,
-        clipped=optimizer.clipped,
+        clipped=record.clipped,
         numbers=np.array([trial.number for trial in modeled]),
         failed=failed,
         failed_params=failed_params,
@@ -144,24 +151,11 @@ def analyze(
         course=course,
         confirmed=confirmed,
         stopped_by=stopped_by,
-        slices=slices,
+        slices=[Slice(name, *slice_of(record, name)) for name in record.names],
+        importance=importance(optimizer, level=level),
+        record=record,
         tails=_residual_tails(values - optimizer.predict(params, level=level).mean),
     )
-
-
-def grid(space: Space, name: str) -> list[Any]:
-    """Return values of a parameter for a slice: all of them, or some spread evenly."""
-    parameter = space.parameters[name]
-    assert not isinstance(parameter, Fixed)
-    if isinstance(parameter, Choice):
-        return list(parameter.options)
-    if parameter.count is None or parameter.count > _GRID:
-        positions = np.linspace(0.0, 1.0, _GRID)
-    elif parameter.log:
-        return list(range(int(parameter.low), int(parameter.high) + 1))
-    else:
-        positions = (np.arange(parameter.count) + 0.5) / parameter.count
-    return list(dict.fromkeys(parameter.value(float(u)) for u in positions))
 
 
 def _residual_tails(residuals: Array) -> Diagnosis | None:

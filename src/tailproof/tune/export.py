@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any
 from tailproof._util.files import atomic_write
 from tailproof._util.tables import spreadsheet_safe
 from tailproof.search.space.space import Space
-from tailproof.tune.analysis import Analysis, TrueMean
+from tailproof.tune.analysis import Analysis, Slice, TrueMean
 from tailproof.tune.command import text
 from tailproof.tune.study import constants, planned_params
-from tailproof.tune.trial_queue import OUTCOME
+from tailproof.tune.trial_queue import outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
-
-
-def outcome(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what was stored at the end of a trial."""
-    return dict(trial.user_attrs.get(OUTCOME, {}))
 
 
 def write_csv(
@@ -80,7 +75,20 @@ def result(
         "failed": len(analysis.failed),
         "left_out": analysis.left_out,
         "tails": best.tails,
+        "importance": [asdict(found) for found in analysis.importance],
+        "slices": [_exported_slice(found) for found in analysis.slices],
         "trials": [_exported_trial(trial) for trial in analysis.trials],
+    }
+
+
+def _exported_slice(along: Slice) -> dict[str, Any]:
+    found = along.prediction
+    return {
+        "name": along.name,
+        "values": along.values,
+        "mean": found.mean.tolist(),
+        "lower": found.lower.tolist(),
+        "upper": found.upper.tolist(),
     }
 
 
@@ -98,7 +106,7 @@ def result_without_payoff(
 
 
 def _exported_trial(trial: FrozenTrial) -> dict[str, Any]:
-    noted = outcome(trial)
+    noted = outcome_of(trial)
     return {
         "number": trial.number,
         "state": trial.state.name.lower(),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import platform
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +57,20 @@ def study_values(job: Job, *, complete: bool) -> dict[str, Any]:
         "value": str(job.reader),
         "direction": "minimize" if request.minimize else "maximize",
         "complete": complete,
+        "seed": request.seed,
+        "environment": environment(),
         "resume": resume_command(request, complete=complete),
+    }
+
+
+def environment() -> dict[str, str]:
+    """Return the machine and the versions that a session ran with."""
+    packages = ("tailproof", "numpy", "scipy", "optuna")
+    found = {name: str(importlib.import_module(name).__version__) for name in packages}
+    return {
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        "Python": platform.python_version(),
+        **found,
     }
 
 

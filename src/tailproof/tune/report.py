@@ -13,8 +13,14 @@ from tailproof._util.html import render, svg_uri
 from tailproof.tune import plots
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_params
-from tailproof.tune.export import outcome
-from tailproof.tune.summary import comparison_table, counts_text, decision_lines, tails_text
+from tailproof.tune.summary import (
+    comparison_table,
+    counts_text,
+    decision_lines,
+    seconds_text,
+    tails_text,
+)
+from tailproof.tune.trial_queue import outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -39,11 +45,13 @@ def report_values(
         "counts": counts_text(analysis),
         "comparison": comparison_table(analysis, true_mean),
         "decision": decision_lines(analysis),
-        "plots": {
-            "convergence": svg_uri(plots.convergence(analysis)),
-            "slices": svg_uri(plots.slices(analysis)),
-            "payoffs": svg_uri(plots.payoffs_by_parameter(analysis)),
-        },
+        "plots": {name: svg_uri(svg) for name, svg in plots.pictures(analysis).items()},
+        "importance": [
+            (found.name, f"{found.share:.2f}", f"{found.lower:.2f} to {found.upper:.2f}")
+            for found in sorted(analysis.importance, key=lambda found: -found.share)
+        ],
+        "level": f"{100 * analysis.recommendation.level:g}",
+        "seconds": seconds_text(analysis),
         "payoffs": len(analysis.values),
         "clipped": int(analysis.clipped.sum()),
         "most_extreme": _report_rows_of_extremes(analysis),
@@ -74,7 +82,9 @@ def page_without_payoff(trials: Sequence[FrozenTrial], study: Mapping[str, Any])
 
 
 def _failure_reason(trial: FrozenTrial) -> str:
-    return printable(str(outcome(trial).get("reason", trial.state.name.lower())), _LONGEST_REASON)
+    return printable(
+        str(outcome_of(trial).get("reason", trial.state.name.lower())), _LONGEST_REASON
+    )
 
 
 def _report_rows_of_extremes(analysis: Analysis) -> list[tuple[str, str, str]]:
@@ -91,7 +101,7 @@ def _report_rows_of_failures(failed: Sequence[FrozenTrial]) -> list[tuple[str, s
     """Return report rows of the latest failed trials: trial, reason, setting, end of output."""
     rows = []
     for trial in failed[-_MAX_FAILED:]:
-        noted = outcome(trial)
+        noted = outcome_of(trial)
         output = str(noted.get("stderr") or noted.get("stdout") or "").strip()[-_OUTPUT:]
         lines = "\n".join(printable(line.expandtabs()) for line in output.splitlines())
         reason = _failure_reason(trial)

@@ -15,7 +15,7 @@ from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.threads import single_thread
 from tailproof.tune.analysis import Analysis, TrueMean, analyze
 from tailproof.tune.display import ProgressDisplay
-from tailproof.tune.export import outcome, result, result_without_payoff, write_csv
+from tailproof.tune.export import result, result_without_payoff, write_csv
 from tailproof.tune.outputs import (
     CSV_NAME,
     JSON_NAME,
@@ -30,7 +30,7 @@ from tailproof.tune.request import Job, Request, prepare
 from tailproof.tune.signals import Stop, StopRequest, stop_requests
 from tailproof.tune.study import first_line, open_study, opened_storage
 from tailproof.tune.summary import summary_text
-from tailproof.tune.trial_queue import counts_toward_budget
+from tailproof.tune.trial_queue import counts_toward_budget, outcome_of
 from tailproof.tune.urls import without_secrets
 from tailproof.tune.worker import End
 from tailproof.tune.worker_pool import run_workers
@@ -159,7 +159,7 @@ def _analyze_session(job: Job) -> tuple[list[FrozenTrial], Analysis | None]:
 
 
 def _print_last_failed_trial(trials: list[FrozenTrial]) -> None:
-    outcomes = (outcome(trial) for trial in reversed(trials))
+    outcomes = (outcome_of(trial) for trial in reversed(trials))
     noted = next((found for found in outcomes if "reason" in found), None)
     if noted is None:
         return

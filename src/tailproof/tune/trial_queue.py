@@ -59,6 +59,11 @@ class TrialCounts:
         return self.finished + self.running
 
 
+def outcome_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Return what was stored at the end of a trial."""
+    return dict(trial.user_attrs.get(OUTCOME, {}))
+
+
 def counts_toward_budget(trial: FrozenTrial) -> bool:
     """Return whether a trial counts toward the budget."""
     return not (
