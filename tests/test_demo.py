@@ -50,7 +50,7 @@ def test_the_command_to_go_on_names_the_same_study(made):
     assert (env, seed) == ("env", f"{demo_program.SEED}=0")
     request = tune_cli.request(parser().parse_args(rest))
     assert prepare(request).study_name == study["name"]
-    assert (request.seed, request.evaluations, request.out) == (0, 12, out / "tune")
+    assert (request.seed, request.evaluations, request.out) == (0, 24, out / "tune")
 
 
 def test_the_summary_shows_best_observed_recommended_and_true(made):

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "tailproof"
 # What each part of the package may import besides itself.
 BASE = {"_util", "_compiled", "kernels"}
 ALLOWED = {
-    "__init__": set(),
+    "__init__": {"plot"},
     "_util": set(),
     "_compiled": {"_util"},
     "kernels": {"_util"},
@@ -25,8 +25,9 @@ ALLOWED = {
     "environments": {"_util", "kernels"},
     "theory": BASE | {"bandits"},
     "integrations": BASE | {"search"},
+    "plot": BASE | {"search", "integrations"},
     "experiments": BASE | {"__init__", "bandits", "environments", "tails", "theory"},
-    "tune": BASE | {"__init__", "search", "tails", "integrations"},
+    "tune": BASE | {"__init__", "search", "tails", "integrations", "plot"},
     "demo": {"_util", "experiments", "tune"},
     "cli": {"__init__", "_util", "demo", "experiments", "tails", "theory", "tune"},
     "__main__": {"cli"},

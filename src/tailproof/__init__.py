@@ -111,11 +111,14 @@ __all__ = [
     "maximize",
     "minimize",
     "moma_gp_ucb",
+    "plot",
     "tgp_ucb",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return importlib.import_module("tailproof.plot")
     if name not in _HOMES:
         raise AttributeError(f"module 'tailproof' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"tailproof.{_HOMES[name]}"), name)

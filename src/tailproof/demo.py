@@ -29,7 +29,7 @@ from tailproof.experiments import reproduce as reproduction
 from tailproof.tune import demo as tuning
 from tailproof.tune import demo_program
 from tailproof.tune.display import format_params
-from tailproof.tune.request import JSON_NAME, REPORT_NAME
+from tailproof.tune.outputs import JSON_NAME, REPORT_NAME
 
 PANELS = ("a", "b", "c", "f")  # those without data files
 BEST = {"threads": 16, "cache": "lru", "batch": 0.35}  # of all settings, as demo_program says

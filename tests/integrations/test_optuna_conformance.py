@@ -14,6 +14,8 @@ from optuna.testing.pytest_samplers import (
 
 from tailproof.integrations.optuna import TailproofSampler
 
+pytestmark = pytest.mark.filterwarnings("ignore:the study .* has parameters that not")
+
 
 class TestTailproofSampler(
     BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase

@@ -302,7 +302,7 @@ def test_configurations_that_are_no_list_are_named(wrong):
     opt = tp.Optimizer(LINE)
     run(opt, 3, lambda params, i: 1.0)
     with pytest.raises(ValueError, match="`configurations` must be a list of dicts"):
-        opt.predict(wrong)
+        opt.failure_probability(wrong)
     with pytest.raises(ValueError, match="`pending` must be a list of dicts"):
         opt.propose(12, wrong)
     with pytest.raises(ValueError, match="`configurations` must be a list of dicts"):

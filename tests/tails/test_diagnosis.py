@@ -11,6 +11,7 @@ from tailproof.tails import (
     GAUSSIAN,
     HEAVY,
     NOT_GAUSSIAN,
+    SPARSE,
     Diagnosis,
     diagnose,
     diagnose_file,
@@ -274,3 +275,34 @@ def test_latencies_are_heavy():
     assert found.verdict == HEAVY
     assert found.pooled.dependence.significant
     assert not found.advice.finite_variance
+
+
+def spends(rng, n):
+    """Spends of which one in a hundred is not zero, at most 499."""
+    spent = np.minimum(rng.gamma(2.0, 60.0, n), 499.0)
+    return np.where(rng.random(n) < 0.01, spent.round(2), 0.0)
+
+
+@pytest.mark.parametrize("n", [500, 2_000, 20_000])
+def test_sparse_payoffs_are_a_case_of_their_own_and_contradict_nothing(n):
+    rng = np.random.default_rng(n)
+    found = diagnose({name: spends(rng, n) for name in "abc"})
+    assert found.verdict == SPARSE
+    assert found.sentence.startswith("Sparse, with no evidence of heavy tails: 9")
+    assert "not even a finite mean" not in found.sentence
+    assert all("not even" not in diagnose(spends(rng, n)).sentence for _ in range(10))
+
+
+def test_sparse_payoffs_whose_others_are_heavy_tailed_are_heavy_tailed():
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(100_000) < 0.05, rng.pareto(1.2, 100_000), 0.0)
+    assert diagnose(values).verdict == HEAVY
+
+
+def test_every_arm_has_a_robust_mean_with_an_interval_in_the_table():
+    rng = np.random.default_rng(0)
+    found = diagnose({"a": rng.standard_normal(200), "b": 5.0 + rng.standard_t(2.0, 200)})
+    a, b = (arm.mean for arm in found.arms)
+    assert a.lower < 0.0 < a.upper < b.lower < 5.0 < b.upper
+    assert f"{b.mean:.4g} ({b.lower:.4g}, {b.upper:.4g})" in found.table()
+    assert found.pooled.mean is None

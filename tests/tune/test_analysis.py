@@ -1,6 +1,4 @@
-from tailproof.search.space.parameters import Float, Int
-from tailproof.search.space.space import Space
-from tailproof.tune.analysis import analyze, grid
+from tailproof.tune.analysis import analyze
 from tune_studies import SPACE
 
 
@@ -21,12 +19,3 @@ def test_the_analysis_counts_what_counts_toward_the_budget(analysis, study):
 def test_there_is_no_analysis_without_a_payoff(study):
     failed = [t for t in study.trials if t.state.name == "FAIL"]
     assert analyze(failed, SPACE, minimize=True, level=0.9, seed=0) is None
-
-
-def test_slices_look_at_every_value_there_is():
-    space = Space(a=Int(1, 5, log=True), b=Float(0, 1, step=0.25), c=Float(0, 1), d=Int(0, 10**6))
-    assert grid(space, "a") == [1, 2, 3, 4, 5]
-    assert grid(space, "b") == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert grid(space, "c")[0] == 0.0
-    assert grid(space, "c")[-1] == 1.0
-    assert grid(space, "d")[-1] == 10**6

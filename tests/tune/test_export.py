@@ -13,7 +13,9 @@ def test_the_true_mean_is_exported_where_it_is_known(analysis):
 def test_files_have_the_permissions_that_the_umask_leaves(analysis, tmp_path):
     before = os.umask(0o027)
     try:
-        write_csv(analysis, tmp_path / "trials.csv")
+        write_csv(
+            analysis.trials, analysis.space, analysis.clipped_by_number, tmp_path / "trials.csv"
+        )
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "trials.csv").stat().st_mode) == 0o640

@@ -11,6 +11,9 @@ STUDY = {
     "command": "bench '{lr}' <x>",
     "value": "last-line",
     "direction": "minimize",
+    "complete": True,
+    "seed": None,
+    "environment": {"Python": "3 <x>"},
     "resume": "tailproof tune <again>",
 }
 
@@ -26,13 +29,13 @@ def test_the_report_escapes_everything(analysis):
         assert harmful not in page.replace("<title>tailproof", "")
     assert "x&lt;/pre&gt;y" in page
     assert "&lt;script&gt;" in page
-    assert page.count("<h2>") == 8
+    assert page.count("<h2>") == 11
 
 
 def test_the_content_can_be_a_part_of_another_page(analysis):
     content = render("tune/content.html", heading=2, **report_values(analysis, STUDY))
     assert content.count("<h2>") == 1
-    assert content.count("<h3>") == 8
+    assert content.count("<h3>") == 11
     assert "<h1>" not in content
     assert "<html" not in content
 

@@ -57,7 +57,7 @@ def test_interrupted_once_it_stops_and_the_same_command_goes_on(shell, tune, pro
     process.send_signal(INTERRUPT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
-    assert "the same command goes on" in err
+    assert "The same command goes on:" in err
     assert "recommended" in out
     assert "Traceback" not in err
     stopped = stored_trials(file_url(tmp_path / "o" / "study.db"))
@@ -294,6 +294,21 @@ def test_interrupted_while_its_workers_start_it_ends_in_order(shell, program, tm
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "the same command goes on" in err
+    assert "The same command goes on:" in err
     found = count_trials(stored_trials(file_url(tmp_path / "o" / "study.db")))
     assert (found.failed, found.running) == (0, 0)
+
+
+def test_an_interruption_before_the_first_payoff_says_that_nothing_has_run(
+    shell, program, tmp_path
+):
+    command, notes, _ = noting(program, tmp_path, free=0)
+    arguments = ("--minimize", "--evaluations", 8, "--out", "o", "--int", "n", 1, 99, "--")
+    process = shell(*arguments, *command, "{n}")
+    wait_for(lambda: count(notes, "began") == 1)
+    process.send_signal(INTERRUPT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert out == "Nothing has run yet: no program had ended.\n"
+    assert "tailproof tune --minimize --evaluations 8 --out o --int n 1 99 -- " in err
+    assert not (tmp_path / "o" / "report.html").exists()

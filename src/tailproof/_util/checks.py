@@ -84,6 +84,14 @@ def in_unit_interval(name: str, value: Any, *, closed_above: bool) -> float:
     return result
 
 
+def share(name: str, value: Any) -> float:
+    """Return `value` as a float in [0, 1)."""
+    result = number(name, value)
+    if not 0.0 <= result < 1.0:
+        raise ValueError(f"`0 <= {name} < 1` must hold, but got {name}={value!r}.")
+    return result
+
+
 def integer(name: str, value: Any, *, low: int) -> int:
     """Return `value` as an int of at least `low`."""
     wrong = f"`{name}` must be an integer, but got {name}={_shown_argument(value)}."

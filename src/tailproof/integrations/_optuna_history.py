@@ -11,6 +11,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof._util.checks import LARGEST_PAYOFF
+from tailproof.integrations._optuna_decisions import is_baseline, is_failure
 from tailproof.integrations._optuna_internals import enqueued_params
 from tailproof.integrations._optuna_space import SpaceAdapter
 
@@ -31,7 +32,10 @@ class StudyHistory:
         self.payoffs: list[FrozenTrial] = []
         # Parameters that every complete trial has, with equal distributions; sorted by name.
         self.common: dict[str, BaseDistribution] | None = None
+        self.names: set[str] = set()  # of the parameters of all complete trials
         self.running: list[FrozenTrial] = []
+        self.failures: list[FrozenTrial] = []  # that failed of themselves, in order of completion
+        self.baseline: FrozenTrial | None = None  # the last one marked as the baseline
         self.constrained: FrozenTrial | None = None  # a complete trial with constraints
         self.generation += 1  # payoffs are appended to as long as this stays the same
         self._head = 0  # number of trials at the head of the list that are finished and read
@@ -60,11 +64,18 @@ class StudyHistory:
             self._head += 1
         for trial in by_completion(t for t in new if t.state == TrialState.COMPLETE):
             self._add_trial_to_history(trial)
+        self.failures += by_completion(trial for trial in new if is_failure(trial))
+        marked = [trial for trial in (*new, *self.running) if is_baseline(trial)]
+        if marked:
+            latest = max(marked, key=lambda trial: trial.number)
+            if self.baseline is None or self.baseline.number <= latest.number:
+                self.baseline = latest
 
     def _add_trial_to_history(self, trial: FrozenTrial) -> None:
         if trial.constraints and self.constrained is None:
             self.constrained = trial
         new = trial.distributions
+        self.names |= new.keys()
         if self.common is None:
             self.common = dict(sorted(new.items()))
         elif any(new.get(name) != old for name, old in self.common.items()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from optuna.distributions import (
@@ -57,6 +57,25 @@ class SpaceAdapter:
             inside = min(max(value, dist.low), dist.high)
             values[name] = float(inside) if isinstance(dist, FloatDistribution) else int(inside)
         return values
+
+    def named_space(self) -> tuple[Space, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+        """Return the space with options by name instead of index, and the map of params to it.
+
+        Options that are no plain values, or equal as text, keep their text with the index.
+        """
+        names: dict[str, list[str]] = {}
+        parameters = dict(self.space.parameters)
+        for name, dist in self._distributions.items():
+            if isinstance(dist, CategoricalDistribution):
+                texts = [str(option) for option in dist.choices]
+                if len(set(texts)) < len(texts):
+                    texts = [f"{text} ({i})" for i, text in enumerate(texts)]
+                names[name], parameters[name] = texts, Choice(*texts)
+
+        def named(params: Mapping[str, Any]) -> dict[str, Any]:
+            return {n: names[n][value] if n in names else value for n, value in params.items()}
+
+        return Space(parameters), named
 
     def pack(self, params: Mapping[str, Any]) -> dict[str, float]:
         """Return Optuna's `params` as numbers that every storage keeps."""

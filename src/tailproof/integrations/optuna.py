@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 from tailproof._util import checks
+from tailproof.integrations._optuna_branches import Branch, branches
+from tailproof.integrations._optuna_decisions import (
+    StoppingCallback,
+    StudyRace,
+    confirm,
+    enqueue_baseline,
+    resume_search,
+)
 from tailproof.integrations._optuna_history import StudyHistory, model_params, planned_params
 from tailproof.integrations._optuna_internals import set_system_attr, whole_study
 from tailproof.integrations._optuna_overdue import release_overdue
@@ -33,7 +37,16 @@ from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.trials import Recommendation
 
-__all__ = ["SQLiteStorage", "TailproofSampler", "recommend", "release_overdue"]
+__all__ = [
+    "SQLiteStorage",
+    "StoppingCallback",
+    "TailproofSampler",
+    "confirm",
+    "enqueue_baseline",
+    "recommend",
+    "release_overdue",
+    "resume_search",
+]
 
 # Under this key a trial carries the point proposed for it, for the other workers, until Optuna has
 # stored its parameters one by one; and for the worker that runs it again if this one dies.
@@ -66,6 +79,8 @@ class TailproofSampler(BaseSampler):
         fresh randomness.
     options : tailproof.Options, optional
         How the optimizer models the payoffs.
+    avoid_failures : bool
+        Whether suggestions keep away from where trials probably fail.
 
     Notes
     -----
@@ -87,9 +102,16 @@ class TailproofSampler(BaseSampler):
     True
     """
 
-    def __init__(self, *, seed: int | None = None, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        options: Options | None = None,
+        avoid_failures: bool = False,
+    ) -> None:
         self._seed = _sampler_entropy() if seed is None else checks.integer("seed", seed, low=0)
         self._options = options
+        self._avoid_failures = checks.flag("avoid_failures", avoid_failures)
         self._clear_study_caches()
 
     def _clear_study_caches(self) -> None:
@@ -98,7 +120,7 @@ class TailproofSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         # The caches can be read again from the studies; a lock belongs to its process.
-        return {name: self.__dict__[name] for name in ("_seed", "_options")}
+        return {name: self.__dict__[name] for name in ("_seed", "_options", "_avoid_failures")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -120,6 +142,7 @@ class TailproofSampler(BaseSampler):
         with self._lock:
             cache = self._read_study(study)
             cache.fresh_for = trial.number
+            _warn_if_conditional(cache, study)
             return modeled(cache.history.common or {})
 
     def sample_relative(
@@ -136,6 +159,8 @@ class TailproofSampler(BaseSampler):
                 cache = self._read_study(study)
             cache.fresh_for = None  # the next thread must read the study again
             model = cache.model(search_space, _study_minimizes(study), self._options)
+            model.optimizer.avoid_failures = self._avoid_failures
+            model.follow(cache.history, StudyRace.of(study))
             proposed = model.adapter.unpack(trial.system_attrs.get(PROPOSAL, {}))
             if proposed.keys() == search_space.keys():
                 return proposed  # the trial is run again, after its first worker died
@@ -157,6 +182,20 @@ class TailproofSampler(BaseSampler):
         mixed = np.random.SeedSequence([self._seed, trial.number, name]).generate_state(1)
         uniform = RandomSampler(seed=int(mixed[0]))
         return uniform.sample_independent(study, trial, param_name, param_distribution)
+
+    def _common_model(self, study: Study) -> _StudyModel:
+        """Return the model of the parameters that all complete trials have in common."""
+        with self._lock:
+            cache = self._read_study(study)
+            space = modeled(cache.history.common or {})
+            if not cache.history.payoffs or not space:
+                raise ValueError(
+                    "`study` must have a complete trial of finite value and parameters in common, "
+                    f"but got {len(cache.history.payoffs)} such trial(s)."
+                )
+            model = cache.model(space, _study_minimizes(study), self._options)
+            model.follow(cache.history, StudyRace.of(study))
+            return model
 
     def _read_study(self, study: Study) -> _StudyCache:
         """Return the cache of the study, brought up to date."""
@@ -182,6 +221,7 @@ class _StudyCache:
         self.fresh_for: int | None = None  # the trial for which the study was read a moment ago
         self._model: _StudyModel | None = None
         self._model_key: tuple[Any, ...] = ()
+        self.warned = False  # that not all parameters are chosen together
 
     def model(self, space: Distributions, minimize: bool, options: Options | None) -> _StudyModel:
         """Return the model of a search space, told all payoffs of the history."""
@@ -190,6 +230,16 @@ class _StudyCache:
             self._model, self._model_key = _StudyModel(space, minimize, options), key
         self._model.update(self.history.payoffs)
         return self._model
+
+    def branch_model(
+        self, branch: Branch, space: Distributions, minimize: bool, options: Options | None
+    ) -> _StudyModel:
+        """Return the model of one branch; that of all payoffs is kept."""
+        if len(branch.trials) == len(self.history.payoffs):
+            return self.model(space, minimize, options)
+        model = _StudyModel(space, minimize, options)
+        model.update(branch.trials)
+        return model
 
 
 class _StudyModel:
@@ -202,13 +252,37 @@ class _StudyModel:
         self.adapter = SpaceAdapter(space)
         self.optimizer = Optimizer(self.adapter.space, seed=0, minimize=minimize, options=options)
         self._told = 0  # payoffs of the history
+        self._failed = 0  # failures of the history
+        self._numbers: dict[int, int] = {}  # Optuna's numbers by those of the optimizer
 
     def update(self, payoffs: list[FrozenTrial]) -> None:
         for trial in payoffs[self._told :]:
             self._told += 1
             params = model_params(trial, self.adapter)
             if params is not None:
-                self.optimizer.add(params, trial.values[0])
+                added = self.optimizer.add(params, trial.values[0])
+                self._numbers[added.number] = trial.number
+
+    def follow(self, history: StudyHistory, race: StudyRace | None) -> None:
+        """Take failures, baseline and race of the study."""
+        for trial in history.failures[self._failed :]:
+            self._failed += 1
+            params = self.adapter.from_optuna(trial.params)
+            if params is not None:
+                added = self.optimizer.add_failure(params)
+                self._numbers[added.number] = trial.number
+        current = history.baseline
+        params = None if current is None else self.adapter.from_optuna(planned_params(current))
+        if params is not None:
+            self.optimizer.baseline(params)
+        self.optimizer.resume_search()
+        if race is not None:
+            unpacked = [self.adapter.unpack(packed) for packed in race.candidates]
+            known = [self.adapter.from_optuna(candidate) for candidate in unpacked]
+            candidates = [candidate for candidate in known if candidate is not None]
+            if candidates:
+                runs = [own for own, number in self._numbers.items() if number >= race.start]
+                self.optimizer.resume_confirmation(candidates, runs)
 
     def propose(self, trial: FrozenTrial, running: list[FrozenTrial], seed: int) -> dict[str, Any]:
         others = [other for other in running if other.number != trial.number]
@@ -250,8 +324,10 @@ def recommend(
     Returns
     -------
     tailproof.Recommendation
-        In the study's units and direction. `params` holds the parameters that all complete trials
-        have in common; conditional ones are not among them.
+        In the study's units and direction. `params` is a whole configuration. In a conditional
+        space, trials with the same parameters are one branch: each branch has a model of its own,
+        and the best mean of all branches is recommended, with the counts of that branch.
+        Parameters that are not modeled (ranges that changed) are those of the nearest trial.
 
     Examples
     --------
@@ -267,27 +343,66 @@ def recommend(
         sampler = own if isinstance(own, TailproofSampler) else TailproofSampler()
     with sampler._lock:
         cache = sampler._read_study(study)
-        common = cache.history.common or {}
-        space = modeled(common)
-        if not cache.history.payoffs or not space:
+        payoffs, minimize = cache.history.payoffs, _study_minimizes(study)
+        divided = [(b, modeled(b.common)) for b in branches(payoffs)] if payoffs else []
+        divided = [(branch, space) for branch, space in divided if space]
+        if not divided:
             raise ValueError(
                 "`study` must have a complete trial of finite value, and parameters that all "
-                f"complete trials have in common, but got {len(cache.history.payoffs)} such "
-                f"trial(s) and the common parameters {sorted(space)}."
+                f"complete trials have in common, but got {len(payoffs)} such "
+                "trial(s) and the common parameters []."
             )
-        model = cache.model(space, _study_minimizes(study), sampler._options)
-        found = model.optimizer.recommend(level=level)
-    fixed = {name: _only_value_of_dist(dist) for name, dist in common.items() if dist.single()}
+        models = [cache.branch_model(b, s, minimize, sampler._options) for b, s in divided]
+        race = StudyRace.of(study)
+        for model in models:
+            model.follow(cache.history, race)
+        found = [model.optimizer.recommend(level=level) for model in models]
+    sign = -1.0 if minimize else 1.0
+    best = max(range(len(found)), key=lambda i: sign * found[i].mean)
+    seen = max(range(len(found)), key=lambda i: sign * found[i].best_observed_value)
 
-    def complete(params: Mapping[str, Any]) -> dict[str, Any]:
-        merged = model.adapter.to_optuna(params) | fixed
-        return {name: merged[name] for name in common if name in merged}
+    def whole(index: int, params: Mapping[str, Any]) -> dict[str, Any]:
+        adapter = models[index].adapter
+        return divided[index][0].complete(adapter.to_optuna(params), adapter)
 
+    compared = found[best].baseline
+    if compared is not None:
+        compared = replace(compared, params=whole(best, compared.params))
     return replace(
-        found,
-        params=complete(found.params),
-        best_observed_params=complete(found.best_observed_params),
+        found[best],
+        baseline=compared,
+        params=whole(best, found[best].params),
+        best_observed_params=whole(seen, found[seen].best_observed_params),
+        best_observed_value=found[seen].best_observed_value,
     )
+
+
+def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
+    """Return an optimizer told the payoffs of a study, in Optuna's values, and their seconds.
+
+    Over the parameters that all complete trials have in common. Options of categorical parameters
+    are shown by their text if they are no plain values.
+    """
+    sampler = study.sampler if isinstance(study.sampler, TailproofSampler) else TailproofSampler()
+    with sampler._lock:
+        history, model = sampler._read_study(study).history, sampler._common_model(study)
+        space, named = model.adapter.named_space()
+        told = Optimizer(space, minimize=model.optimizer.minimize, options=sampler._options)
+        if model.optimizer._plan.baseline is not None:
+            told.baseline(named(model.optimizer._plan.baseline_params))
+        payoffs = [(t, model_params(t, model.adapter)) for t in history.payoffs]
+        known = [(trial, params) for trial, params in payoffs if params is not None]
+        for trial, params in known:
+            told.add(named(params), trial.values[0])
+        for failure in model.optimizer.failures:
+            told.add_failure(named(failure.trial.params))
+        race = model.optimizer._plan.race
+        if race is not None:
+            told.resume_confirmation(
+                [named(model.optimizer.space.params(place)) for place in race.places]
+            )
+    durations = [trial.duration for trial, _ in known]
+    return told, [0.0 if d is None else d.total_seconds() for d in durations]
 
 
 def _refuse_many_objectives(study: Study) -> None:
@@ -313,15 +428,22 @@ def _study_minimizes(study: Study) -> bool:
     return study.directions[0] == StudyDirection.MINIMIZE
 
 
+def _warn_if_conditional(cache: _StudyCache, study: Study) -> None:
+    """Warn once a study of parameters that are drawn at random because not all trials have them."""
+    others = cache.history.names - (cache.history.common or {}).keys()
+    if others and not cache.warned:
+        cache.warned = True
+        shown = ", ".join(sorted(others)[:10]) + (", ..." if len(others) > 10 else "")
+        warnings.warn(
+            f"the study {study.study_name!r} has parameters that not all complete trials share "
+            f"with one distribution ({shown}): TailproofSampler draws them at random. `recommend` "
+            "models each branch of such a conditional space by itself.",
+            stacklevel=2,
+        )
+
+
 def _sampler_entropy() -> int:
     """Return fresh randomness for a sampler from the system."""
     drawn = np.random.SeedSequence().entropy
     assert isinstance(drawn, int)
     return drawn % 2**63
-
-
-def _only_value_of_dist(dist: BaseDistribution) -> Any:
-    if isinstance(dist, CategoricalDistribution):
-        return dist.choices[0]
-    assert isinstance(dist, FloatDistribution | IntDistribution)
-    return dist.low

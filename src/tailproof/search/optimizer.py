@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from tailproof import storage
 from tailproof._util import checks
 from tailproof.search.acquisition.designs import exploratory_point, random_point, sobol_point
 from tailproof.search.acquisition.optimize import maximize_ucb
+from tailproof.search.decision import plan as decision
+from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.model.fit import fit_model, next_refit
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 from tailproof.search.model.posterior import Posterior, condition, interval
@@ -25,7 +27,13 @@ from tailproof.search.options import Options, kernel_layout
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.parameters import Float
 from tailproof.search.space.space import Configurations, Space
-from tailproof.search.trials import CompletedTrial, Prediction, Recommendation, Trial
+from tailproof.search.trials import (
+    CompletedTrial,
+    FailedTrial,
+    Prediction,
+    Recommendation,
+    Trial,
+)
 
 Array = NDArray[np.float64]
 AnySpace = Space | Configurations | ContextSpace
@@ -53,6 +61,12 @@ class Optimizer:
         Whether payoffs are costs.
     options
         How it works; the defaults suit most problems.
+    baseline
+        The configuration in use now: see `baseline`.
+    fail_value
+        Payoff of a trial that failed; None if failed trials are left out of every mean.
+    avoid_failures
+        Whether trials keep away from where trials probably fail; so they do with a `fail_value`.
 
     Examples
     --------
@@ -73,6 +87,9 @@ class Optimizer:
         seed: int = 0,
         minimize: bool = False,
         options: Options | None = None,
+        baseline: Mapping[str, Any] | None = None,
+        fail_value: float | None = None,
+        avoid_failures: bool = False,
     ) -> None:
         if not isinstance(space, Space | Configurations):
             raise ValueError(f"`space` must be a Space or Configurations, but got {space!r}.")
@@ -94,6 +111,11 @@ class Optimizer:
         self._positions: list[Array] = []  # of the completed trials
         self._model: ModelParameters | None = None
         self._posterior: tuple[Any, Posterior] | None = None
+        self.fail_value = None if fail_value is None else _payoff("fail_value", fail_value)
+        self.avoid_failures = checks.flag("avoid_failures", avoid_failures)
+        self._plan = decision.DecisionPlan()
+        if baseline is not None:
+            self.baseline(baseline)
 
     def __len__(self) -> int:
         return len(self._completed)
@@ -113,27 +135,47 @@ class Optimizer:
         return [self._trials[number][0]._copy() for number in self._pending]
 
     @property
+    def failures(self) -> list[FailedTrial]:
+        """Trials that failed, in the order they were told."""
+        failed = self._plan.failed.items()
+        return [FailedTrial(self._trials[number][0]._copy(), reason) for number, reason in failed]
+
+    @property
     def clipped(self) -> NDArray[np.bool_]:
         """Which payoffs of `trials` have a residual that the robust loss limits, (n,)."""
         if not self._completed:
             return np.zeros(0, dtype=np.bool_)
         return self._condition_model([]).clipped.copy()
 
-    def ask(self, *, context: Mapping[str, Any] | None = None) -> Trial:
-        """Return the next trial; it counts as pending until it is told or withdrawn.
+    @overload
+    def ask(self, count: None = None, *, context: Mapping[str, Any] | None = None) -> Trial: ...
 
-        Ask several times for a batch: pending trials are taken into account.
+    @overload
+    def ask(self, count: int, *, context: Mapping[str, Any] | None = None) -> list[Trial]: ...
+
+    def ask(
+        self, count: int | None = None, *, context: Mapping[str, Any] | None = None
+    ) -> Trial | list[Trial]:
+        """Return the next trial, or `count` of them; each is pending until told or withdrawn.
+
+        Pending trials are taken into account.
 
         Parameters
         ----------
+        count
+            Number of trials, returned as a list; None for one trial, returned by itself.
         context
             Values of parameters that are given, not chosen, such as the hour or the client: the
             trial has them, and the others are chosen for them.
         """
+        if count is not None:
+            return [self.ask(context=context) for _ in range(checks.integer("count", count, low=1))]
         number, space = len(self._trials), self._search_space(context)
         pending = [self._trials[waiting][1] for waiting in self._pending]
-        u = self._new_point(number, pending, space, self.seed)
-        trial = Trial(number, self._params_at(u, context))
+        u = self._next_place(number, pending, space, self.seed)
+        trial = Trial(number, self._params_of_place(u, context))
+        if self._plan.race is not None and context is None:
+            self._plan.race_trials.add(number)
         self._trials[number] = (trial, u)
         self._pending[number] = None
         return trial._copy()
@@ -154,7 +196,7 @@ class Optimizer:
         number, space = checks.integer("number", number, low=0), self._search_space(context)
         positions = self._positions_of("pending", pending)
         chosen = self.seed if seed is None else checks.integer("seed", seed, low=0)
-        return self._params_at(self._new_point(number, positions, space, chosen), context)
+        return self._params_of_place(self._next_place(number, positions, space, chosen), context)
 
     def tell(self, trial: Trial | int, value: float) -> None:
         """Take the payoff of a trial, given by itself or its number, in any order.
@@ -164,11 +206,7 @@ class Optimizer:
         number = self._trial_number(trial)
         if number in self._completed:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
-        payoff = checks.number("value", value)
-        if abs(payoff) > checks.LARGEST_PAYOFF:
-            raise ValueError(
-                f"`|value| <= {checks.LARGEST_PAYOFF:g}` must hold, but got value={value!r}."
-            )
+        payoff = _payoff("value", value)
         asked, u = self._trials[number]
         self._pending.pop(number, None)
         self._completed[number] = CompletedTrial(asked, payoff)
@@ -187,6 +225,14 @@ class Optimizer:
             raise
         return trial._copy()
 
+    def add_failure(self, params: Mapping[str, Any], reason: str = "") -> Trial:
+        """Take note of a failure elsewhere, and return the trial it makes: see `fail`."""
+        u = self._position_of_params(params)
+        number = len(self._trials)
+        self._trials[number] = (Trial(number, self._params_at(u, params)), u)
+        self.fail(number, reason)
+        return self._trials[number][0]._copy()
+
     def withdraw(self, trial: Trial | int) -> None:
         """Give up a pending trial: it no longer counts as running."""
         number = self._trial_number(trial)
@@ -194,12 +240,137 @@ class Optimizer:
             raise ValueError(f"`trial` must be pending, but trial {number} is not.")
         del self._pending[number]
 
-    def predict(
-        self, configurations: Sequence[Mapping[str, Any]], *, level: float = 0.9
-    ) -> Prediction:
-        """Return the robust mean payoff at configurations, with an interval."""
+    def fail(self, trial: Trial | int, reason: str = "") -> None:
+        """Take note that a trial gave no payoff, and why.
+
+        With a `fail_value` the trial gets that payoff. Without one it is left out of every mean;
+        `avoid_failures` decides whether the search keeps away from such configurations.
+        """
+        number = self._trial_number(trial)
+        if number in self._completed or number in self._plan.failed:
+            raise ValueError(f"`trial` must not be told before, but trial {number} was.")
+        if self.fail_value is not None:
+            self.tell(number, self.fail_value)
+        self._pending.pop(number, None)
+        self._plan.failed[number] = str(reason)
+
+    def baseline(self, params: Mapping[str, Any]) -> None:
+        """Take the configuration in use now, which every recommendation is compared with.
+
+        It is the next trial, and is asked again now and then, about sqrt(n) / 2 times in n trials.
+        Parameters that are Fixed may be left out.
+
+        Examples
+        --------
+        >>> import tailproof as tp
+        >>> opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)))
+        >>> opt.baseline({"x": 0.9})
+        >>> for _ in range(20):
+        ...     trial = opt.ask()
+        ...     opt.tell(trial, -((trial.params["x"] - 0.3) ** 2))
+        >>> opt.recommend().baseline.probability > 0.9
+        True
+        """
+        whole = decision.with_fixed(self.space, params) if isinstance(params, Mapping) else params
+        u = self._position_of_params(whole)
+        self._plan.baseline, self._plan.baseline_params = u, self._params_at(u, whole)
+        self._plan.race = None
+
+    def confirm(self, count: int = 4) -> list[dict[str, Any]]:
+        """Start to confirm: `ask` runs the few best configurations and the baseline from now on.
+
+        They run in blocks of random order, so that drift affects all alike, and those that are
+        clearly worse drop out. `recommend` returns the best of those that were run. A call during
+        a confirmation starts another one; `resume_search` ends it.
+
+        Parameters
+        ----------
+        count
+            How many configurations besides the baseline, at most.
+
+        Returns
+        -------
+        list of dict
+            The configurations to be run, the baseline last.
+
+        Examples
+        --------
+        >>> import tailproof as tp
+        >>> opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)), baseline={"x": 0.9})
+        >>> for _ in range(20):
+        ...     trial = opt.ask()
+        ...     opt.tell(trial, -((trial.params["x"] - 0.3) ** 2))
+        >>> runs = opt.confirm(2)
+        >>> for _ in range(6):
+        ...     trial = opt.ask()
+        ...     opt.tell(trial, -((trial.params["x"] - 0.3) ** 2))
+        >>> opt.recommend().params in runs
+        True
+        """
+        count = checks.integer("count", count, low=1)
+        self._need_payoffs()
+        self._plan.race = None
+        self._plan.race = decision.start_race(self, count)
+        self._plan.race_trials = set()
+        return [self._params_of_place(u) for u in self._plan.race.places]
+
+    def resume_confirmation(
+        self, candidates: Sequence[Mapping[str, Any]], trials: Iterable[Trial | int] = ()
+    ) -> None:
+        """Go on with a confirmation of `candidates`, as `confirm` returned them.
+
+        For programs that keep trials elsewhere: `trials` are those of the race so far.
+        """
+        places = self._positions_of("candidates", candidates)
+        if not places:
+            raise ValueError("`candidates` must hold a configuration, but got none.")
+        numbers = {self._trial_number(trial) for trial in trials}
+        self._plan.race = decision.race_of(self, places)
+        self._plan.race_trials = numbers
+
+    def resume_search(self) -> None:
+        """End a confirmation: `ask` searches again, and `recommend` considers everything."""
+        self._plan.race, self._plan.race_trials = None, set()
+
+    def remaining_gain(self, *, level: float = 0.9) -> RemainingGain:
+        """Return what further trials may still gain over what is recommended now.
+
+        Practical, not a bound: it rests on the model. `upper` holds with probability `level`.
+
+        Examples
+        --------
+        >>> import tailproof as tp
+        >>> opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)))
+        >>> for _ in range(30):
+        ...     trial = opt.ask()
+        ...     opt.tell(trial, -((trial.params["x"] - 0.3) ** 2))
+        >>> gain = opt.remaining_gain()
+        >>> 0.0 <= gain.expected <= gain.upper < 0.1
+        True
+        """
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._need_payoffs()
+        return decision.remaining_gain(self, level)
+
+    def failure_probability(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
+        """Return the probability that configurations fail, (k,): see `search.decision.failures`."""
+        X = self.space.encode(
+            self._stack_positions(self._positions_of("configurations", configurations))
+        )
+        model = decision.failure_model(self)
+        return np.zeros(len(X)) if model is None else model.probability(X)
+
+    def predict(
+        self,
+        configurations: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        level: float = 0.9,
+    ) -> Prediction:
+        """Return the robust mean payoff at one configuration or many, with an interval."""
+        level = checks.in_unit_interval("level", level, closed_above=False)
+        self._need_payoffs()
+        if isinstance(configurations, Mapping):
+            return decision.scalar_prediction(self.predict([configurations], level=level))
         positions = self._positions_of("configurations", configurations)
         return self._predict_at(self._condition_model([]), self._stack_positions(positions), level)
 
@@ -233,10 +404,12 @@ class Optimizer:
         best, *measured = posterior.ucb(self.space.encode(np.vstack([u, seen])), 0.0)
         if max(measured, default=-np.inf) >= best:
             u = seen[int(np.argmax(measured))]
+        confirmed = None if context is not None else decision.confirmed_place(self, level)
+        u = decision.reliable_place(self, u, space, level) if confirmed is None else confirmed
         prediction = self._predict_at(posterior, u[None], level)
         best_observed = (min if self.minimize else max)(completed, key=lambda d: d.value)
         return Recommendation(
-            params=self._params_at(u, context),
+            params=self._params_of_place(u, context),
             mean=float(prediction.mean[0]),
             lower=float(prediction.lower[0]),
             upper=float(prediction.upper[0]),
@@ -247,7 +420,22 @@ class Optimizer:
             tails=_tails_in_words(posterior.residuals),
             best_observed_params=dict(best_observed.trial.params),
             best_observed_value=best_observed.value,
+            baseline=decision.comparison(self, u, level),
         )
+
+    def to_frame(self) -> Any:
+        """Return the trials as a pandas DataFrame: number, state, value, clipped, reason, params.
+
+        One row for each trial that was asked or added. Needs pandas.
+        """
+        from tailproof.search import views
+
+        return views.to_frame(self)
+
+    def _repr_html_(self) -> str:
+        from tailproof.search import views
+
+        return views.optimizer_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one npz file; `tailproof.load` reads it and goes on bit for bit."""
@@ -262,6 +450,39 @@ class Optimizer:
         if asked is None or (isinstance(trial, Trial) and trial != asked):
             raise ValueError(f"`trial` must be one that was asked here, but got {trial!r}.")
         return int(number)
+
+    def _next_place(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
+        """Return where trial `number` is to be: as planned, or as the model proposes."""
+        if not isinstance(space, ContextSpace):
+            planned = decision.planned_place(self, number, pending, seed)
+            if planned is not None:
+                return planned
+        # Failed trials have no payoff to tell: without this the same place would be asked for ever.
+        failed = [self._trials[n][1] for n in self._plan.failed if n not in self._completed]
+        u = self._new_point(number, [*pending, *failed], space, seed)
+        if not (self.avoid_failures or self.fail_value is not None):
+            return u
+        return decision.away_from_failures(self, u, number, space, seed)
+
+    def _started_places(self) -> list[Array]:
+        """Return where trials ended, with a payoff or without."""
+        failed = [self._trials[n][1] for n in self._plan.failed if n not in self._completed]
+        return [*self._positions, *failed]
+
+    def _mean_draws(self, U: Array, count: int, rng: np.random.Generator) -> Array:
+        """Return joint draws (count, k) of the mean payoff at places U (k, d), larger is better."""
+        return self._condition_model([]).sample_means(self.space.encode(U), count, rng)
+
+    def _predict_places(self, U: Array, level: float) -> Prediction:
+        return self._predict_at(self._condition_model([]), U, level)
+
+    def _params_of_place(
+        self, u: Array, context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the configuration at u; baseline and context keep all digits of their values."""
+        at_baseline = self._plan.baseline is not None and np.array_equal(u, self._plan.baseline)
+        known = self._plan.baseline_params if at_baseline and context is None else context
+        return self._params_at(u, known)
 
     def _search_space(self, context: Mapping[str, Any] | None) -> AnySpace:
         """Return what is searched: the space, or the part of it that agrees with a context."""
@@ -367,6 +588,16 @@ class Optimizer:
         if self.minimize:
             mean, lower, upper = -mean, -upper, -lower
         return Prediction(mean, lower, upper, level)
+
+
+def _payoff(name: str, value: Any) -> float:
+    """Return a payoff that was given, checked."""
+    payoff = checks.number(name, value)
+    if abs(payoff) > checks.LARGEST_PAYOFF:
+        raise ValueError(
+            f"`|{name}| <= {checks.LARGEST_PAYOFF:g}` must hold, but got {name}={value!r}."
+        )
+    return payoff
 
 
 def _count_trials_near(U: Array, u: Array) -> int:

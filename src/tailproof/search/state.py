@@ -35,6 +35,9 @@ def to_state(optimizer: Optimizer) -> tuple[dict[str, Any], Arrays]:
         "params": [_typed_trial_params(trial) for trial, _ in optimizer._trials.values()],
         "completed": [done.trial.number for done in completed],  # in the order of telling
         "pending": list(optimizer._pending),
+        "fail_value": optimizer.fail_value,
+        "avoid_failures": optimizer.avoid_failures,
+        "decision": optimizer._plan.state(optimizer),
     }
     return header, arrays
 
@@ -45,7 +48,14 @@ def from_state(header: Any, arrays: Arrays) -> Optimizer:
     if not isinstance(options, Options):
         raise ValueError("its options are none.")
     space = space_from_state(header["space"])
-    result = Optimizer(space, seed=header["seed"], minimize=header["minimize"], options=options)
+    result = Optimizer(
+        space,
+        seed=header["seed"],
+        minimize=header["minimize"],
+        options=options,
+        fail_value=header["fail_value"],
+        avoid_failures=header["avoid_failures"],
+    )
     for number, listed in enumerate(header["params"]):
         params = {name: untyped(kind, value) for name, kind, value in listed}
         u = result._position_of_params(params)
@@ -61,6 +71,7 @@ def from_state(header: Any, arrays: Arrays) -> Optimizer:
     if pending != sorted(set(pending) - set(completed)):
         raise ValueError("its pending trials are not in the order of asking, or were told.")
     result._pending = dict.fromkeys(pending)
+    result._plan.restore(result, header["decision"])
     return result
 
 

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from tailproof.tails.diagnosis import diagnose, diagnose_file
     from tailproof.tails.indices import IndexEstimate
     from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
-    from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN
+    from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, SPARSE
 
 __all__ = [
     "BOUNDED",
     "GAUSSIAN",
     "HEAVY",
     "NOT_GAUSSIAN",
+    "SPARSE",
     "ArmDiagnosis",
     "Diagnosis",
     "IndexEstimate",

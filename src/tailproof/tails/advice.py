@@ -117,12 +117,14 @@ def _upper_gamma(
     return limit, "" if hill.stable else ", which changes with the threshold,"
 
 
-def _index_claims(index_lower: float) -> str:
+def _index_claims(index_lower: float, heavy: bool) -> str:
     if index_lower > 2.0:
         return "a finite variance can be claimed"
     if index_lower > 1.0:
         return "no finite variance can be claimed, a finite mean can"
-    return "not even a finite mean can be claimed"
+    if heavy:
+        return "not even a finite mean can be claimed"
+    return "because large deviations are few; that is neither evidence of heavy tails nor against"
 
 
 def advise(
@@ -132,12 +134,14 @@ def advise(
     *,
     design_effect: float = 1.0,
     too_dependent: bool = False,
+    heavy: bool = True,
 ) -> MomentAdvice:
     """Return the advice for all `arms` together, with confidence `level`.
 
     `top` are the largest deviations of all arms, each divided by its arm's scale; `design_effect`
     is the factor by which dependence inflates variances, and `too_dependent` tells whether it
-    leaves too few independent deviations to judge the tail.
+    leaves too few independent deviations to judge the tail, and `heavy` whether the verdict on all
+    arms is "heavy-tailed".
     """
     center = float(np.median([arm.median for arm in arms]))
     mean_squares = [bounded_moment(arm.values, center, 2.0, level) for arm in arms]
@@ -149,7 +153,7 @@ def advise(
     elif hill is not None:
         limit, whose = _upper_gamma(arms, top, hill, level, design_effect)
         index_lower = 1.0 / limit
-        why = f"tail index{whose} above {index_lower:.2f}, {_index_claims(index_lower)}"
+        why = f"tail index{whose} above {index_lower:.2f}, {_index_claims(index_lower, heavy)}"
         alpha = choose_alpha(index_lower)
         if alpha is not None:
             q, models = 1.0 + alpha, tail_models(top, hill, limit)

@@ -19,6 +19,7 @@ from tailproof.tails.indices import moment, pickands, reduced_hill
 from tailproof.tails.normality import REJECTION, Normality, normality
 from tailproof.tails.order_statistics import OrderStatistics, deviations, largest, robust_scale
 from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
+from tailproof.tails.robust_mean import robust_mean
 from tailproof.tails.series import Series, Table, diagnosable, table, transformed
 from tailproof.tails.shape import fit_shape
 from tailproof.tails.verdict import judge, too_dependent
@@ -49,7 +50,7 @@ def _diagnose_series(
 ) -> ArmDiagnosis:
     """Diagnose one series whose dependence and normality are known, but for its alpha."""
     fit = fit_shape(top, level, design_effect=dependence.design_effect)
-    verdict, reason = judge(rejected, fit, dependence)
+    verdict, reason = judge(rejected, fit, dependence, float(np.mean(values == center)))
     return ArmDiagnosis(
         name=name,
         n=values.size,
@@ -79,6 +80,7 @@ def _diagnosis_with_advice(
         level,
         design_effect=diagnosis.dependence.design_effect,
         too_dependent=too_dependent(diagnosis.shape, diagnosis.dependence),
+        heavy=diagnosis.heavy,
     )
     return replace(diagnosis, alpha=advice.alpha), advice
 
@@ -95,7 +97,7 @@ def _diagnose_arm(
     hill, heavy = diagnosis.both.hill, diagnosis.heavy
     tail = ArmTail(arm.name, values, center, top, hill, dependence.design_effect, heavy)
     diagnosis, advice = _diagnosis_with_advice(diagnosis, top, [tail], level)
-    return diagnosis, tail, advice
+    return replace(diagnosis, mean=robust_mean(values, level)), tail, advice
 
 
 def _diagnose_pool(

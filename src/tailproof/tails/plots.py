@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from tailproof._util import files, plotting
 from tailproof.tails.curves import Pairs
 from tailproof.tails.results import ArmDiagnosis, Diagnosis
-from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, too_dependent
+from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, SPARSE, too_dependent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MAX_ARMS = 60
 _MAX_INDEX = 12.0  # above, tails are nearly light and the axis would become too long
-_COLORS = {HEAVY: "#c0392b", NOT_GAUSSIAN: "#7f8c8d", BOUNDED: "#2471a3", GAUSSIAN: "#27ae60"}
+_COLORS = {
+    **{HEAVY: "#c0392b", NOT_GAUSSIAN: "#7f8c8d", BOUNDED: "#2471a3"},
+    **{GAUSSIAN: "#27ae60", SPARSE: "#8a5fb0"},
+}
 _LINE, _SOFT = "#2c3e50", "#b0b7bd"
 
 

@@ -6,22 +6,23 @@ import math
 from typing import TYPE_CHECKING
 
 from tailproof._util.console import text_table
-from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, too_dependent
+from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, SPARSE, too_dependent
 
 if TYPE_CHECKING:
     from tailproof.tails.results import ArmDiagnosis, Diagnosis
 
 _MAX_ARMS = 40
 _HEADER = (
-    *("arm", "n", "center", "kurtosis", "Gaussian p", "autocorr. (size)"),
+    *("arm", "n", "robust mean", "center", "kurtosis", "Gaussian p", "autocorr. (size)"),
     *("shape", "tail index", "alpha", "verdict"),
 )
-_RIGHT_ALIGNED = (1, 2, 3, 4, 8)
+_RIGHT_ALIGNED = (1, 3, 4, 5, 9)
 _OPENING = {
     HEAVY: "Heavy-tailed",
     NOT_GAUSSIAN: "Not Gaussian, but no evidence of heavy tails",
     BOUNDED: "Light-tailed, as of bounded payoffs",
     GAUSSIAN: "Light-tailed, consistent with a Gaussian",
+    SPARSE: "Sparse, with no evidence of heavy tails",
 }
 
 
@@ -34,6 +35,13 @@ def _cell_interval(value: float, lower: float, upper: float) -> str:
         return f"{x:.2f}" if abs(x) < 100.0 else ("inf" if x > 0.0 else "-inf")
 
     return f"{short(value)} ({short(lower)}, {short(upper)})"
+
+
+def _cell_mean(arm: ArmDiagnosis) -> str:
+    if arm.mean is None:
+        return "-"
+    mean, lower, upper = (f"{x:.4g}" for x in (arm.mean.mean, arm.mean.lower, arm.mean.upper))
+    return f"{mean} ({lower}, {upper})"
 
 
 def _arm_row(arm: ArmDiagnosis) -> tuple[str, ...]:
@@ -50,6 +58,7 @@ def _arm_row(arm: ArmDiagnosis) -> tuple[str, ...]:
     return (
         arm.name,
         f"{arm.n:,}",
+        _cell_mean(arm),
         _cell_number(arm.center),
         "-" if tests is None else _cell_number(tests.kurtosis),
         "-" if tests is None else f"{tests.lilliefors_p:.4f}",

@@ -12,6 +12,7 @@ from tailproof.tails.curves import Curves
 from tailproof.tails.dependence import Dependence
 from tailproof.tails.indices import IndexEstimate
 from tailproof.tails.normality import Normality
+from tailproof.tails.robust_mean import MeanEstimate
 from tailproof.tails.shape import ShapeFit
 from tailproof.tails.verdict import HEAVY
 
@@ -53,6 +54,8 @@ class ArmDiagnosis:
         Whether the Gaussian is rejected; pooled: in more arms than chance explains.
     alpha : float or None
         The alpha that the tail index of this arm alone allows; None if none.
+    mean : MeanEstimate or None
+        Robust mean with its interval (`tailproof.tails.robust_mean`); None for pooled payoffs.
     """
 
     name: str
@@ -70,6 +73,7 @@ class ArmDiagnosis:
     reason: str
     alpha: float | None
     curves: Curves
+    mean: MeanEstimate | None = None
 
     @property
     def heavy(self) -> bool:

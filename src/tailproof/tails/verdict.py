@@ -7,6 +7,9 @@
 | yes | all below the shape of a Gaussian at that threshold | light-tailed, as of bounded payoffs |
 | yes | anything else | not Gaussian, no evidence of heavy tails |
 
+Payoffs of which at least four in five equal their median (revenue of visitors who rarely buy) are
+sparse: a verdict of their own instead of the last two, since their tail is that of few payoffs.
+
 Heavy-tailed thus means: the tail decays more slowly than any exponential, with (1 + level) / 2
 confidence. An exponential tail is called heavy once in twenty times at level 0.9, a
 Gaussian or bounded one hardly ever. Laws with an exponential tail whose hazard rate falls towards
@@ -25,7 +28,9 @@ from tailproof.tails.shape import ShapeFit
 HEAVY = "heavy-tailed"
 NOT_GAUSSIAN = "not Gaussian, no evidence of heavy tails"
 BOUNDED = "light-tailed (bounded)"
+SPARSE = "sparse, no evidence of heavy tails"
 GAUSSIAN = "light-tailed (consistent with a Gaussian)"
+SPARSE_SHARE = 0.8  # of payoffs equal to their median
 
 
 def too_dependent(fit: ShapeFit | None, dependence: Dependence) -> bool:
@@ -37,11 +42,21 @@ def _shape_in_words(fit: ShapeFit) -> str:
     return f"shape {fit.shape:.2f} ({fit.shape_lower:.2f} to {fit.shape_upper:.2f})"
 
 
-def judge(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple[str, str]:
+def judge(
+    rejected: bool, fit: ShapeFit | None, dependence: Dependence, share_at_median: float = 0.0
+) -> tuple[str, str]:
     """Return (verdict, reason) from whether the Gaussian is rejected, and the shape of the tail.
 
-    `fit` is that of the absolute deviations, None if they are tied or few.
+    `fit` is that of the absolute deviations, None if they are tied or few; `share_at_median` is the
+    share of payoffs that equal their median.
     """
+    verdict, reason = _judge_shape(rejected, fit, dependence)
+    if share_at_median < SPARSE_SHARE or verdict == HEAVY:
+        return verdict, reason
+    return SPARSE, f"{share_at_median:.1%} of the payoffs equal their median; the others: {reason}"
+
+
+def _judge_shape(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple[str, str]:
     if not rejected:
         return GAUSSIAN, "Lilliefors' test does not reject the Gaussian"
     if fit is None:

@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.plot.pictures import slice_of
+from tailproof.plot.record import SearchRecord, checkpoints
+from tailproof.search.importance import Importance, importance
 from tailproof.search.optimizer import Optimizer
-from tailproof.search.space.parameters import Choice, Fixed
 from tailproof.search.space.space import Space
 from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
-from tailproof.tune.study import constants, distributions
-from tailproof.tune.trial_queue import counts_toward_budget
+from tailproof.tune.study import constants, distributions, planned_params
+from tailproof.tune.trial_queue import counts_toward_budget, has_fail_value, outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
+    from tailproof.integrations._optuna_decisions import StudyRace
+
 Array = NDArray[np.float64]
 TrueMean = Callable[[Mapping[str, Any]], float]  # of a setting, where it is known
 
-_CHECKPOINTS = 12  # of the recommendation's course
-_FIRST_CHECKPOINT = 4  # payoffs
-_GRID = 61  # points of a slice along a continuous parameter
 _MIN_FOR_TAILS = 20  # payoffs before their tails are diagnosed
 
 
@@ -59,20 +60,37 @@ class Analysis:
     recommendation: Recommendation
     best_observed: Prediction  # robust mean of the setting with the best observed payoff
     course: list[tuple[int, Recommendation]]  # what was recommended after n payoffs
+    confirmed: list[dict[str, Any]]  # settings of the race, the baseline last; empty without one
+    stopped_by: str  # the rule that ended the search early; "" if none did
     slices: list[Slice]
+    importance: list[Importance]
+    record: SearchRecord  # what the pictures show
     tails: Diagnosis | None  # of payoffs less robust means; None for fewer than 20
+
+    @property
+    def clipped_by_number(self) -> dict[int, bool]:
+        """Whether the payoff of a trial was clipped, by its number."""
+        return dict(zip(self.numbers.tolist(), self.clipped.tolist(), strict=True))
 
 
 def analyze(
-    trials: Sequence[FrozenTrial], space: Space, *, minimize: bool, level: float, seed: int | None
+    trials: Sequence[FrozenTrial],
+    space: Space,
+    *,
+    minimize: bool,
+    level: float,
+    seed: int | None,
+    race: StudyRace | None = None,
+    stopped_by: str = "",
 ) -> Analysis | None:
     """Return the analysis of a study's trials; None if there is no payoff."""
+    from tailproof.integrations._optuna_decisions import is_baseline, is_failure
     from tailproof.integrations._optuna_history import by_completion, model_params
     from tailproof.integrations._optuna_space import SpaceAdapter
 
     adapter = SpaceAdapter(distributions(space))
     counted = [trial for trial in trials if counts_toward_budget(trial)]
-    failed = [trial for trial in counted if trial.state.name in ("FAIL", "PRUNED")]
+    failed = [t for t in counted if t.state.name in ("FAIL", "PRUNED") or has_fail_value(t)]
     complete = by_completion(trial for trial in counted if trial.state.name == "COMPLETE")
     modeled = [trial for trial in complete if model_params(trial, adapter) is not None]
     if not modeled:
@@ -81,53 +99,63 @@ def analyze(
     params = [{name: (fixed | t.params)[name] for name in space.names} for t in modeled]
     values = np.array([trial.values[0] for trial in modeled])
     optimizer = Optimizer(space, seed=seed or 0, minimize=minimize)
-    n = len(modeled)
-    first = min(_FIRST_CHECKPOINT, n)
-    checkpoints = {round(count) for count in np.geomspace(first, n, _CHECKPOINTS)} | {n}
-    course = []
+    marked = [trial for trial in trials if is_baseline(trial)]
+    if marked and adapter.from_optuna(planned_params(marked[-1])) is not None:
+        optimizer.baseline(fixed | planned_params(marked[-1]))
+    n, course = len(modeled), []
+    looks = set(checkpoints(n))
     for i, (setting, value) in enumerate(zip(params, values.tolist(), strict=True), start=1):
         optimizer.add(setting, value)
-        if i in checkpoints:
+        if i in looks:
             course.append((i, optimizer.recommend(level=level)))
-    best = course[-1][1]
-    slices = []
-    for name in space.names:
-        if name not in fixed:
-            along = grid(space, name)
-            settings = [{**best.params, name: value} for value in along]
-            slices.append(Slice(name, along, optimizer.predict(settings, level=level)))
+    inside = [t.params for t in failed if adapter.from_optuna(t.params) is not None]
+    failed_params = [{name: (fixed | p)[name] for name in space.names} for p in inside]
+    for trial in failed:
+        if is_failure(trial) and adapter.from_optuna(trial.params) is not None:
+            optimizer.add_failure(fixed | trial.params)
+    confirmed: list[dict[str, Any]] = []
+    if race is not None:
+        unpacked = [adapter.unpack(candidate) for candidate in race.candidates]
+        confirmed = [fixed | c for c in unpacked if adapter.from_optuna(c) is not None]
+    if confirmed and race is not None:
+        runs = [i for i, trial in enumerate(modeled) if trial.number >= race.start]
+        optimizer.resume_confirmation(confirmed, runs)
+    best = optimizer.recommend(level=level)
+    course[-1] = (n, best)
+    durations = [outcome_of(trial).get("seconds") for trial in modeled]
+    known = all(duration is not None for duration in durations)
+    record = SearchRecord(
+        optimizer=optimizer,
+        params=params,
+        values=values,
+        clipped=optimizer.clipped,
+        recommendation=best,
+        course=course,
+        failed=failed_params,
+        seconds=np.array(durations if known else [], dtype=np.float64),
+        level=level,
+    )
     return Analysis(
         space=space,
         minimize=minimize,
         trials=counted,
         params=params,
         values=values,
-        clipped=optimizer.clipped,
+        clipped=record.clipped,
         numbers=np.array([trial.number for trial in modeled]),
         failed=failed,
-        failed_params=[t.params for t in failed if adapter.from_optuna(t.params) is not None],
+        failed_params=failed_params,
         left_out=len(complete) - n,
         recommendation=best,
         best_observed=optimizer.predict([best.best_observed_params], level=level),
         course=course,
-        slices=slices,
+        confirmed=confirmed,
+        stopped_by=stopped_by,
+        slices=[Slice(name, *slice_of(record, name)) for name in record.names],
+        importance=importance(optimizer, level=level),
+        record=record,
         tails=_residual_tails(values - optimizer.predict(params, level=level).mean),
     )
-
-
-def grid(space: Space, name: str) -> list[Any]:
-    """Return values of a parameter for a slice: all of them, or some spread evenly."""
-    parameter = space.parameters[name]
-    assert not isinstance(parameter, Fixed)
-    if isinstance(parameter, Choice):
-        return list(parameter.options)
-    if parameter.count is None or parameter.count > _GRID:
-        positions = np.linspace(0.0, 1.0, _GRID)
-    elif parameter.log:
-        return list(range(int(parameter.low), int(parameter.high) + 1))
-    else:
-        positions = (np.arange(parameter.count) + 0.5) / parameter.count
-    return list(dict.fromkeys(parameter.value(float(u)) for u in positions))
 
 
 def _residual_tails(residuals: Array) -> Diagnosis | None:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tailproof.tune.outputs import STORAGE_VARIABLE
+
 if TYPE_CHECKING:
     from tailproof.tune.request import Request
 
-_STORAGE = "TAILPROOF_STORAGE"
 _USAGE = """\
 tailproof tune (--minimize | --maximize) [--space FILE] [PARAMETERS] [OPTIONS] -- PROGRAM ARGUMENTS
        tailproof tune --dashboard [--out DIR | --storage URL] [--port N]"""
@@ -104,12 +105,23 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add("--retry", type=int, default=0, metavar="K", help=what)
     what = "stop after N failures without any payoff; 0: never (default: 10)"
     add("--max-failures", type=int, default=10, metavar="N", help=what)
+    what = "the setting in use now: it is run first, and the result is compared with it"
+    add("--baseline", nargs="+", metavar="NAME=VALUE", help=what)
+    what = "share of the runs for the few best settings, before one is recommended (default: 20%%)"
+    add("--confirm", default="20%", metavar="SHARE", help=what)
+    what = "stop when further runs may gain no more than this: a payoff, or a share such as 2%%"
+    add("--until", metavar="GAIN", help=what)
+    what = "stop when a setting is better than the baseline, with confidence --level"
+    add("--until-better", action="store_true", help=what)
+    add("--fail-value", type=float, metavar="Y", help="payoff of failed runs (default: none)")
+    what = "keep away from settings that probably fail"
+    add("--avoid-failures", action="store_true", help=what)
     add("--seed", type=int, metavar="N", help="default: a new one each time")
     add("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
     what = "folder of study, report and exports (default: ./tailproof-tune)"
     add("--out", type=Path, default=Path("tailproof-tune"), metavar="DIR", help=what)
-    what = f"any Optuna URL (default: ${_STORAGE}, or SQLite in the folder)"
-    add("--storage", default=os.environ.get(_STORAGE), metavar="URL", help=what)
+    what = f"any Optuna URL (default: ${STORAGE_VARIABLE}, or SQLite in the folder)"
+    add("--storage", default=os.environ.get(STORAGE_VARIABLE), metavar="URL", help=what)
     add("--study-name", metavar="NAME", help="default: from the command and the space")
     add("--keep-output", action="store_true", help="keep the complete output of every run")
     add("--quiet", action="store_true", help="show no progress")
@@ -162,7 +174,7 @@ def _run_tune(arguments: argparse.Namespace) -> int:
 
 def request(arguments: argparse.Namespace) -> Request:
     """Return what the command line asks for: its arguments are named as the request's fields."""
-    from tailproof.tune import space_file
+    from tailproof.tune import phases, space_file
     from tailproof.tune.request import Request
 
     if not (arguments.minimize or arguments.maximize):
@@ -170,4 +182,8 @@ def request(arguments: argparse.Namespace) -> Request:
     names = {field.name for field in dataclasses.fields(Request)}
     given = {name: value for name, value in vars(arguments).items() if name in names}
     space = space_file.build(arguments.space, arguments.entries)
-    return Request(**(given | {"command": arguments.program, "space": space}))
+    parsed = {"command": arguments.program, "space": space}
+    parsed["confirm"] = phases.parse_share("confirm", arguments.confirm)
+    if arguments.baseline is not None:
+        parsed["baseline"] = phases.parse_baseline(arguments.baseline, space)
+    return Request(**(given | parsed))

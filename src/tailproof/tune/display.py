@@ -57,6 +57,7 @@ class ProgressDisplay(LiveDisplay):
         self._ended: deque[Event] = deque(maxlen=_ROWS)
         self._running: dict[int, float] = {}  # number: since when
         self._best: Event | None = None
+        self._gain = ""  # what may still be gained, in words
         self._waited = 0.0  # seconds of waits for a disk or a storage, which are over
         self._notice = WaitNotice(self._say_line, clock)
 
@@ -67,7 +68,11 @@ class ProgressDisplay(LiveDisplay):
         if self._finished_at_start is None:
             self._finished_at_start = event.counts.finished
             self._began = self._clock()
-        if event.kind == "waiting":
+        if event.budget:
+            self._evaluations = event.budget  # a rule may have ended the search early
+        if event.kind == "look":
+            self._gain = event.reason
+        elif event.kind == "waiting":
             self._notice.waiting(event.reason)
         elif event.kind == "resumed":
             self._waited += self._notice.resumed()
@@ -108,6 +113,8 @@ class ProgressDisplay(LiveDisplay):
         left = self.seconds_left()
         if left is not None:
             parts.append(f"about {duration(left)} left")
+        if self._gain and not self.terminal:
+            parts.append(self._gain)
         return ", ".join(parts)
 
     def seconds_left(self) -> float | None:
@@ -132,11 +139,13 @@ class ProgressDisplay(LiveDisplay):
         for number, since in list(self._running.items())[:_ROWS]:
             rows.append((str(number), "running", f"{self._clock() - since:.1f}", ""))
         header = ("trial", "payoff", "seconds", "setting")
-        parts = [bar, *([rich_table(header, rows, right=(0, 1, 2))] if rows else [])]
-        if self._best is None:
-            return Group(*parts)
-        best = f"best payoff of this session: {self._best.value:g} (trial {self._best.number})"
-        return Group(*parts, Text(best))
+        parts: list[Any] = [bar, *([rich_table(header, rows, right=(0, 1, 2))] if rows else [])]
+        if self._best is not None:
+            best = f"best payoff of this session: {self._best.value:g} (trial {self._best.number})"
+            parts.append(Text(best))
+        if self._gain:
+            parts.append(Text(self._gain))
+        return Group(*parts)
 
 
 def _trial_row(event: Event) -> tuple[str, str, str, str]:

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.files import atomic_write
 from tailproof._util.tables import spreadsheet_safe
-from tailproof.tune.analysis import Analysis, TrueMean
+from tailproof.search.space.space import Space
+from tailproof.tune.analysis import Analysis, Slice, TrueMean
 from tailproof.tune.command import text
 from tailproof.tune.study import constants, planned_params
-from tailproof.tune.trial_queue import OUTCOME
+from tailproof.tune.trial_queue import outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 
-def outcome(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what was stored at the end of a trial."""
-    return dict(trial.user_attrs.get(OUTCOME, {}))
+def write_csv(
+    trials: Sequence[FrozenTrial], space: Space, clipped: Mapping[int, bool], path: Path
+) -> None:
+    """Export one CSV line a trial, ordered by number; text is made harmless for spreadsheets.
 
-
-def write_csv(analysis: Analysis, path: Path) -> None:
-    """Export one CSV line a trial, ordered by number; text is made harmless for spreadsheets."""
-    clipped = dict(zip(analysis.numbers.tolist(), analysis.clipped.tolist(), strict=True))
-    names = analysis.space.names
-    fixed = constants(analysis.space)
+    `clipped` says by number which payoffs were clipped, of those that the model uses.
+    """
+    names = space.names
+    fixed = constants(space)
     with atomic_write(path, "w") as stream:
         writer = csv.writer(stream)
         header = ["trial", "state", "payoff", "clipped", "seconds", "reason", *names]
         writer.writerow(map(spreadsheet_safe, header))
-        for trial in map(_exported_trial, analysis.trials):
+        for trial in map(_exported_trial, trials):
             params = fixed | trial["params"]
             number = trial["number"]
             values = [number, trial["state"], trial["payoff"], clipped.get(number)]
@@ -55,24 +56,57 @@ def result(
         "lower": float(observed.lower[0]),
         "upper": float(observed.upper[0]),
     }
+    settings = [recommendation, best_observed]
+    baseline = None if best.baseline is None else asdict(best.baseline)
+    if baseline is not None:
+        settings.append(baseline)
     if true_mean is not None:
-        for setting in (recommendation, best_observed):
+        for setting in settings:
             setting["true_mean"] = true_mean(setting["params"])
     return {
         "study": dict(study),
         "recommendation": recommendation,
+        "baseline": baseline,
         "best_observed": best_observed,
+        "confirmed": analysis.confirmed,
+        "stopped_by": analysis.stopped_by or None,
         "payoffs": best.total_payoffs,
         "clipped": best.clipped,
         "failed": len(analysis.failed),
         "left_out": analysis.left_out,
         "tails": best.tails,
+        "importance": [asdict(found) for found in analysis.importance],
+        "slices": [_exported_slice(found) for found in analysis.slices],
         "trials": [_exported_trial(trial) for trial in analysis.trials],
     }
 
 
+def _exported_slice(along: Slice) -> dict[str, Any]:
+    found = along.prediction
+    return {
+        "name": along.name,
+        "values": along.values,
+        "mean": found.mean.tolist(),
+        "lower": found.lower.tolist(),
+        "upper": found.upper.tolist(),
+    }
+
+
+def result_without_payoff(
+    trials: Sequence[FrozenTrial], study: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the result to export if no trial gave a payoff: there is no recommendation."""
+    return {
+        "study": dict(study),
+        "recommendation": None,
+        "payoffs": 0,
+        "failed": len(trials),
+        "trials": [_exported_trial(trial) for trial in trials],
+    }
+
+
 def _exported_trial(trial: FrozenTrial) -> dict[str, Any]:
-    noted = outcome(trial)
+    noted = outcome_of(trial)
     return {
         "number": trial.number,
         "state": trial.state.name.lower(),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +13,17 @@ from tailproof._util.html import render, svg_uri
 from tailproof.tune import plots
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_params
-from tailproof.tune.export import outcome
-from tailproof.tune.summary import comparison_table, counts_text, tails_text
+from tailproof.tune.summary import (
+    comparison_table,
+    counts_text,
+    decision_lines,
+    seconds_text,
+    tails_text,
+)
+from tailproof.tune.trial_queue import outcome_of
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
 
 _MAX_FAILED = 50
 _MAX_CLIPPED = 10
@@ -34,17 +44,20 @@ def report_values(
         "study": study,
         "counts": counts_text(analysis),
         "comparison": comparison_table(analysis, true_mean),
-        "plots": {
-            "convergence": svg_uri(plots.convergence(analysis)),
-            "slices": svg_uri(plots.slices(analysis)),
-            "payoffs": svg_uri(plots.payoffs_by_parameter(analysis)),
-        },
+        "decision": decision_lines(analysis),
+        "plots": {name: svg_uri(svg) for name, svg in plots.pictures(analysis).items()},
+        "importance": [
+            (found.name, f"{found.share:.2f}", f"{found.lower:.2f} to {found.upper:.2f}")
+            for found in sorted(analysis.importance, key=lambda found: -found.share)
+        ],
+        "level": f"{100 * analysis.recommendation.level:g}",
+        "seconds": seconds_text(analysis),
         "payoffs": len(analysis.values),
         "clipped": int(analysis.clipped.sum()),
         "most_extreme": _report_rows_of_extremes(analysis),
         "tails": tails_text(analysis),
         "failed": len(analysis.failed),
-        "last_failed": _report_rows_of_failures(analysis),
+        "last_failed": _report_rows_of_failures(analysis.failed),
     }
 
 
@@ -52,6 +65,26 @@ def report_page(values: Mapping[str, Any]) -> str:
     """Return the report with these `report_values` as a page of its own."""
     title = f"tailproof tune: {values['study']['name']}"
     return render("tune/report.html", title=title, heading=1, **values)
+
+
+def page_without_payoff(trials: Sequence[FrozenTrial], study: Mapping[str, Any]) -> str:
+    """Return the report of a study in which every trial failed: the reasons, and how to go on."""
+    reasons = Counter(_failure_reason(trial) for trial in trials)
+    return render(
+        "tune/no_payoff.html",
+        title=f"tailproof tune: {study['name']}",
+        heading=1,
+        study=study,
+        failed=len(trials),
+        reasons=[(f"{count:,}", reason) for reason, count in reasons.most_common(_MAX_FAILED)],
+        last_failed=_report_rows_of_failures(trials),
+    )
+
+
+def _failure_reason(trial: FrozenTrial) -> str:
+    return printable(
+        str(outcome_of(trial).get("reason", trial.state.name.lower())), _LONGEST_REASON
+    )
 
 
 def _report_rows_of_extremes(analysis: Analysis) -> list[tuple[str, str, str]]:
@@ -64,13 +97,13 @@ def _report_rows_of_extremes(analysis: Analysis) -> list[tuple[str, str, str]]:
     ]
 
 
-def _report_rows_of_failures(analysis: Analysis) -> list[tuple[str, str, str, str]]:
+def _report_rows_of_failures(failed: Sequence[FrozenTrial]) -> list[tuple[str, str, str, str]]:
     """Return report rows of the latest failed trials: trial, reason, setting, end of output."""
     rows = []
-    for trial in analysis.failed[-_MAX_FAILED:]:
-        noted = outcome(trial)
+    for trial in failed[-_MAX_FAILED:]:
+        noted = outcome_of(trial)
         output = str(noted.get("stderr") or noted.get("stdout") or "").strip()[-_OUTPUT:]
         lines = "\n".join(printable(line.expandtabs()) for line in output.splitlines())
-        reason = printable(str(noted.get("reason", trial.state.name.lower())), _LONGEST_REASON)
+        reason = _failure_reason(trial)
         rows.append((str(trial.number), reason, format_params(trial.params), lines))
     return rows

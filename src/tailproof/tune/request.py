@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tailproof._util import checks
 from tailproof._util.optional import require
+from tailproof.search.decision.stopping import StoppingRule
 from tailproof.search.space.space import Space
+from tailproof.tune import phases
 from tailproof.tune.command import CommandTemplate, parse_command
+from tailproof.tune.outputs import CSV_NAME, JSON_NAME, REPORT_NAME, results_folder
 from tailproof.tune.payoff import PayoffReader, parse_reader
 from tailproof.tune.study import Identity, has_studies, open_study, opened_storage
 from tailproof.tune.trial_queue import count_trials
 from tailproof.tune.urls import file_url, sqlite_file
 
-# Files in the folder of the results.
-STUDY_FILE = "study.db"
-REPORT_NAME, CSV_NAME, JSON_NAME = "report.html", "trials.csv", "result.json"
+STUDY_FILE = "study.db"  # in the folder given
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,17 @@ class Request:
     retry: int = 0  # how often a failed setting is tried again
     # Failures in a row, without a payoff in the study, that show a broken command; 0: any number.
     max_failures: int = 10
+    baseline: Mapping[str, Any] | None = None  # the setting in use now
+    confirm: float = 0.2  # share of the trials that runs the few best settings again
+    until: str | float | None = None  # stop when no more than this may still be gained
+    until_better: bool = False  # stop when a setting is better than the baseline
+    fail_value: float | None = None  # payoff of failed trials
+    avoid_failures: bool = False
     seed: int | None = None
     level: float = 0.9  # of the intervals
     storage: str | None = None  # an Optuna URL; default: a SQLite file in `out`
     study_name: str | None = None
-    out: Path = Path("tailproof-tune")  # folder of the results
+    out: Path = Path("tailproof-tune")  # folder of study and results
     keep_output: bool = False
     quiet: bool = False
     arguments: tuple[str, ...] = ()  # the command line, to be given again
@@ -59,6 +68,7 @@ class Job:
     command: CommandTemplate
     reader: PayoffReader
     failed_before: int  # failures in the study when the session began
+    folder: Path  # of the results: `request.out`, or one inside it if that is another study's
 
 
 def prepare(request: Request) -> Job:
@@ -74,6 +84,17 @@ def prepare(request: Request) -> Job:
     if request.timeout is not None:
         checks.positive("timeout", request.timeout)
     checks.in_unit_interval("level", request.level, closed_above=False)
+    checks.share("confirm", request.confirm)
+    if request.fail_value is not None:
+        checks.number("fail_value", request.fail_value)
+    if request.baseline is not None:
+        request.space.position(request.baseline)
+    StoppingRule.parse(
+        request.until,
+        request.until_better,
+        request.level,
+        has_baseline=request.baseline is not None,
+    )
     checks.choice("stream", request.stream, ("stdout", "stderr"))
     reader = parse_reader(request.value)
     command = parse_command(request.command, request.space.names)
@@ -90,8 +111,11 @@ def prepare(request: Request) -> Job:
     name = request.study_name or identity.name()
     with opened_storage(url) as storage:
         study = open_study(storage, name, identity, request.seed)
-        failed = count_trials(study.get_trials(deepcopy=False)).failed
-    return Job(request, url, name, identity, command, reader, failed)
+        counts = count_trials(study.get_trials(deepcopy=False))
+        phases.begin(study, request, counts)
+        folder = results_folder(request.out, name, None if request.storage else storage)
+    _check_output_folder(folder)
+    return Job(request, url, name, identity, command, reader, counts.failed, folder)
 
 
 def _check_study_file(path: Path | None, out: Path) -> None:

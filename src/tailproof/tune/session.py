@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import sqlite3
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailproof._util.console import printable
 from tailproof._util.files import write_json, write_text
@@ -16,21 +15,32 @@ from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.threads import single_thread
 from tailproof.tune.analysis import Analysis, TrueMean, analyze
 from tailproof.tune.display import ProgressDisplay
-from tailproof.tune.export import outcome, result, write_csv
+from tailproof.tune.export import result, result_without_payoff, write_csv
+from tailproof.tune.outputs import (
+    CSV_NAME,
+    JSON_NAME,
+    REPORT_NAME,
+    resume_command,
+    study_values,
+)
 from tailproof.tune.patience import Patience, WaitNotice, cause, is_disk_full
-from tailproof.tune.report import report_page, report_values
-from tailproof.tune.request import CSV_NAME, JSON_NAME, REPORT_NAME, Job, Request, prepare
+from tailproof.tune.phases import budget_of
+from tailproof.tune.report import page_without_payoff, report_page, report_values
+from tailproof.tune.request import Job, Request, prepare
 from tailproof.tune.signals import Stop, StopRequest, stop_requests
 from tailproof.tune.study import first_line, open_study, opened_storage
 from tailproof.tune.summary import summary_text
-from tailproof.tune.urls import masked, without_secrets
+from tailproof.tune.trial_queue import counts_toward_budget, outcome_of
+from tailproof.tune.urls import without_secrets
 from tailproof.tune.worker import End
 from tailproof.tune.worker_pool import run_workers
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
 
 _EXIT = {End.COMPLETE: 0, End.BROKEN: 1, End.INTERRUPTED: 130}
 _LINES_OF_OUTPUT = 5
 _LONGEST_LINE = 200  # characters of a line of output, or of an error
-_LONGEST_TITLE = 70
 
 
 @dataclass(frozen=True)
@@ -104,33 +114,52 @@ def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest
 
         end = run_workers(job, request.workers, display.event, stop)
     stop_request.programs_have_ended()
-    _print_session_end(end, job)
+    if end is End.BROKEN:
+        print(
+            f"tailproof tune: stopped: {request.max_failures} trials failed and none gave a "
+            "payoff; is the command right? (--max-failures 0 goes on regardless)",
+            file=sys.stderr,
+        )
     notice = WaitNotice(lambda line: print(f"tailproof tune: {line}", file=sys.stderr, flush=True))
     patiently = Patience(job.url, stop_request, notice.waiting, notice.resumed)
-    analysis = patiently(lambda: _analyze_session(job))
-    if analysis is None:
-        print("There is no payoff yet: nothing can be recommended.")
-        return SessionResult(_EXIT[end] or 1)
-    values = _write_session_files(analysis, job, true_mean, patiently)
-    print(summary_text(analysis, true_mean, time.monotonic() - begin))
-    print(f"Report: {request.out / REPORT_NAME}   trials: {request.out / CSV_NAME}")
-    return SessionResult(_EXIT[end], values)
+    trials, analysis = patiently(lambda: _analyze_session(job))
+    study, values = study_values(job, complete=end is End.COMPLETE), None
+    if analysis is not None:
+        values = _write_session_files(analysis, job, study, true_mean, patiently)
+        print(summary_text(analysis, true_mean, time.monotonic() - begin))
+    elif trials:
+        _write_files_without_payoff(trials, job, study, patiently)
+        _print_last_failed_trial(trials)
+        print(f"No payoff: all of {len(trials):,} trials failed, so nothing can be recommended.")
+    else:
+        print("Nothing has run yet: no program had ended.")
+    if trials:
+        print(f"Report: {job.folder / REPORT_NAME}   trials: {job.folder / CSV_NAME}")
+    if end is End.INTERRUPTED:
+        again = resume_command(request, complete=False)
+        print(f"tailproof tune: interrupted. The same command goes on:\n  {again}", file=sys.stderr)
+    return SessionResult(_EXIT[end] or (1 if analysis is None else 0), values)
 
 
-def _analyze_session(job: Job) -> Analysis | None:
+def _analyze_session(job: Job) -> tuple[list[FrozenTrial], Analysis | None]:
+    """Return the finished trials that count, and their analysis; None if there is no payoff."""
+    from tailproof.integrations._optuna_decisions import StudyRace
+
     request = job.request
     with opened_storage(job.url) as storage:
         study = open_study(storage, job.study_name, job.identity, request.seed)
         trials = study.get_trials(deepcopy=False)
+        race, rule = StudyRace.of(study), budget_of(study, request).rule
     aim, level, seed = request.minimize, request.level, request.seed
-    analysis = analyze(trials, request.space, minimize=aim, level=level, seed=seed)
-    if analysis is None:
-        _print_last_failed_trial(trials)
-    return analysis
+    analysis = analyze(
+        trials, request.space, minimize=aim, level=level, seed=seed, race=race, stopped_by=rule
+    )
+    finished = [t for t in trials if t.state.is_finished() and counts_toward_budget(t)]
+    return finished, analysis
 
 
-def _print_last_failed_trial(trials: list[Any]) -> None:
-    outcomes = (outcome(trial) for trial in reversed(trials))
+def _print_last_failed_trial(trials: list[FrozenTrial]) -> None:
+    outcomes = (outcome_of(trial) for trial in reversed(trials))
     noted = next((found for found in outcomes if "reason" in found), None)
     if noted is None:
         return
@@ -141,51 +170,37 @@ def _print_last_failed_trial(trials: list[Any]) -> None:
         print(f"  | {printable(line, _LONGEST_LINE)}", file=sys.stderr)
 
 
-def _print_session_end(end: End, job: Job) -> None:
-    if end is End.INTERRUPTED:
-        print("tailproof tune: interrupted; the same command goes on.", file=sys.stderr)
-    elif end is End.BROKEN:
-        print(
-            f"tailproof tune: stopped: {job.request.max_failures} trials failed and none gave a "
-            "payoff; is the command right? (--max-failures 0 goes on regardless)",
-            file=sys.stderr,
-        )
-
-
-def _study_values(job: Job) -> dict[str, Any]:
-    """Return what report and exports show of the study."""
-    request = job.request
-    command = [without_secrets(argument) for argument in request.command]
-    title = shlex.join([Path(job.command.program).name, *command[1:]])
-    return {
-        "name": job.study_name,
-        "storage": masked(job.url),
-        "title": title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…",
-        "command": shlex.join(command),
-        "value": str(job.reader),
-        "direction": "minimize" if request.minimize else "maximize",
-        "resume": _resume_command(request),
-    }
-
-
-def _resume_command(request: Request) -> str:
-    """Return the command line that goes on with the study, without secrets."""
-    url = request.storage
-    shown = [text.replace(url, masked(url)) if url else text for text in request.arguments]
-    variables = [f"{name}={value}" for name, value in request.variables]
-    again = [*(["env", *variables] if variables else []), "tailproof", "tune", *shown]
-    return shlex.join(without_secrets(argument) for argument in again)
-
-
 def _write_session_files(
-    analysis: Analysis, job: Job, true_mean: TrueMean | None, patiently: Patience
+    analysis: Analysis,
+    job: Job,
+    study: Mapping[str, Any],
+    true_mean: TrueMean | None,
+    patiently: Patience,
 ) -> dict[str, Any]:
     """Write all files of the session; return the values of the report."""
-    out, study = job.request.out, _study_values(job)
-    patiently(lambda: write_csv(analysis, out / CSV_NAME))
-    exported = result(analysis, study, true_mean)
-    patiently(lambda: write_json(out / JSON_NAME, exported))
     values = report_values(analysis, study, true_mean)
-    page = report_page(values)
-    patiently(lambda: write_text(out / REPORT_NAME, page))
+    files = (analysis.trials, analysis.clipped_by_number, result(analysis, study, true_mean))
+    _write_files(job, *files, report_page(values), patiently)
     return values
+
+
+def _write_files_without_payoff(
+    trials: list[FrozenTrial], job: Job, study: Mapping[str, Any], patiently: Patience
+) -> None:
+    """Write the files of a session in which every trial failed."""
+    exported = result_without_payoff(trials, study)
+    _write_files(job, trials, {}, exported, page_without_payoff(trials, study), patiently)
+
+
+def _write_files(
+    job: Job,
+    trials: list[FrozenTrial],
+    clipped: Mapping[int, bool],
+    exported: dict[str, Any],
+    page: str,
+    patiently: Patience,
+) -> None:
+    folder, space = job.folder, job.request.space
+    patiently(lambda: write_csv(trials, space, clipped, folder / CSV_NAME))
+    patiently(lambda: write_json(folder / JSON_NAME, exported))
+    patiently(lambda: write_text(folder / REPORT_NAME, page))

@@ -63,6 +63,8 @@ def load_optuna() -> Any:
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     # What was enqueued out of range runs as it is, and is left out of the model.
     warnings.filterwarnings("ignore", message="Fixed parameter .* is out of range")
+    # Trials that others added with other ranges: the report counts them as left out.
+    warnings.filterwarnings("ignore", message="the study .* has parameters that not all")
     return optuna
 
 
@@ -151,7 +153,12 @@ def first_line(error: BaseException) -> str:
 
 
 def open_study(
-    storage: RDBStorage, name: str, identity: Identity, seed: int | None
+    storage: RDBStorage,
+    name: str,
+    identity: Identity,
+    seed: int | None,
+    *,
+    avoid_failures: bool = False,
 ) -> optuna.Study:
     """Return the study of this name, created if need be; refuse one of something else."""
     optuna = load_optuna()
@@ -161,7 +168,7 @@ def open_study(
     study = optuna.create_study(
         storage=storage,
         study_name=name,
-        sampler=TailproofSampler(seed=seed),
+        sampler=TailproofSampler(seed=seed, avoid_failures=avoid_failures),
         direction=mine["direction"],
         load_if_exists=True,
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tailproof._util.console import text_table
+import numpy as np
+
+from tailproof._util.console import duration, text_table
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_value
 
@@ -16,11 +18,29 @@ def summary_text(analysis: Analysis, true_mean: TrueMean | None, seconds: float)
     """Return the result of a session that took some seconds, as text for a terminal."""
     header, *rows = comparison_table(analysis, true_mean)
     clipped, n = int(analysis.clipped.sum()), len(analysis.values)
+    decision = "".join(f"{line}\n" for line in decision_lines(analysis))
     return (
         f"{counts_text(analysis)}; this session took {seconds:.1f} s.\n\n"
         f"{text_table(header, rows, right=range(1, len(header)))}\n\n"
-        f"{clipped} of {n} payoffs were clipped. Tails: {tails_text(analysis)}"
+        f"{decision}{clipped} of {n} payoffs were clipped. Tails: {tails_text(analysis)}"
     )
+
+
+def decision_lines(analysis: Analysis) -> list[str]:
+    """Return for the summary: compared with the baseline, what was confirmed, why it ended."""
+    best, lines = analysis.recommendation, []
+    if best.baseline is not None:
+        lines.append(f"The recommended setting is {best.baseline}.")
+    if analysis.confirmed:
+        others = len(analysis.confirmed) - (best.baseline is not None)
+        words = "1 setting" if others == 1 else f"{others} settings"
+        words += " and the baseline" if best.baseline is not None else ""
+        ran = f"the recommended one ran {best.payoffs} times"
+        lines.append(f"Confirmed by a race of {words}: {ran}.")
+    if analysis.stopped_by:
+        flag = analysis.stopped_by.replace("_", "-")
+        lines.append(f"The search ended early, by --{flag}.")
+    return lines
 
 
 def counts_text(analysis: Analysis) -> str:
@@ -32,7 +52,7 @@ def counts_text(analysis: Analysis) -> str:
 
 
 def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row]:
-    """Return the recommended setting and that of the best observed payoff as rows, header first."""
+    """Return the recommended, the baseline and the best observed setting as rows, header first."""
     best, observed = analysis.recommendation, analysis.best_observed
     names = analysis.space.names
 
@@ -51,9 +71,16 @@ def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row
     found = payoffs(best.params)
     best_payoff = f"{(min if analysis.minimize else max)(found):.4g}" if found else "\N{EM DASH}"
     estimates = (best.mean, best.lower, best.upper)
+    rows = [row("recommended", best.params, estimates, best.payoffs, best_payoff)]
+    if (now := best.baseline) is not None:
+        seen = payoffs(now.params)
+        best_seen = f"{(min if analysis.minimize else max)(seen):.4g}" if seen else "\N{EM DASH}"
+        rows.append(
+            row("baseline", now.params, (now.mean, now.lower, now.upper), len(seen), best_seen)
+        )
     return [
         header if true_mean is None else (*header, "true mean"),
-        row("recommended", best.params, estimates, best.payoffs, best_payoff),
+        *rows,
         row(
             "best observed",
             best.best_observed_params,
@@ -62,6 +89,16 @@ def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row
             f"{best.best_observed_value:.4g}",
         ),
     ]
+
+
+def seconds_text(analysis: Analysis) -> str:
+    """Return for the report how long trials took; "" if that is not known."""
+    seconds = analysis.record.seconds
+    if not len(seconds):
+        return ""
+    middle, longest = float(np.median(seconds)), float(seconds.max())
+    total = duration(float(seconds.sum()))
+    return f"{middle:.3g} s in the median, {longest:.3g} s at most, {total} in all"
 
 
 def tails_text(analysis: Analysis) -> str:

@@ -59,6 +59,11 @@ class TrialCounts:
         return self.finished + self.running
 
 
+def outcome_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Return what was stored at the end of a trial."""
+    return dict(trial.user_attrs.get(OUTCOME, {}))
+
+
 def counts_toward_budget(trial: FrozenTrial) -> bool:
     """Return whether a trial counts toward the budget."""
     return not (
@@ -66,12 +71,18 @@ def counts_toward_budget(trial: FrozenTrial) -> bool:
     )
 
 
+def has_fail_value(trial: FrozenTrial) -> bool:
+    """Return whether a trial failed and has the payoff that failed trials are given."""
+    failed = trial.user_attrs.get(OUTCOME, {}).get("kind") == FAILED
+    return failed and trial.state.name == "COMPLETE"
+
+
 def count_trials(trials: Sequence[FrozenTrial]) -> TrialCounts:
     """Count the trials that count toward the budget."""
     found = {"COMPLETE": 0, "FAIL": 0, "RUNNING": 0, "WAITING": 0, "PRUNED": 0}
     for trial in trials:
         if counts_toward_budget(trial):
-            found[trial.state.name] += 1
+            found["FAIL" if has_fail_value(trial) else trial.state.name] += 1
     failed = found["FAIL"] + found["PRUNED"]
     return TrialCounts(found["COMPLETE"], failed, found["RUNNING"], found["WAITING"])
 
@@ -139,7 +150,7 @@ class TrialQueue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._optuna = load_optuna()
-        self._storage, self._study, self._space, self._budget = storage, study, space, budget
+        self._storage, self._study, self._space, self.budget = storage, study, space, budget
         self._study_id = storage.get_study_id_from_name(study.study_name)
         self._losses = LossDetector(grace, clock)
         self._owner = signature()
@@ -168,7 +179,7 @@ class TrialQueue:
         has failed.
         """
         trial = self._start_trial()
-        if trial.number >= self._budget and not self._in_budget(trial.number):
+        if trial.number >= self.budget and not self._in_budget(trial.number):
             self.finish(trial, {"kind": SURPLUS, "reason": "all places were taken"})
             return None
         try:
@@ -207,7 +218,7 @@ class TrialQueue:
     def _in_budget(self, number: int) -> bool:
         trials = self._study.get_trials(deepcopy=False)
         before = [trial for trial in trials if trial.number < number]
-        return sum(map(counts_toward_budget, before)) < self._budget
+        return sum(map(counts_toward_budget, before)) < self.budget
 
     def finish(
         self, trial: optuna.Trial, outcome: Mapping[str, Any], value: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from tailproof.tune import process
 from tailproof.tune.heartbeat import Heartbeat
 from tailproof.tune.patience import Patience
 from tailproof.tune.payoff import PayoffReader, UnreadableError
+from tailproof.tune.phases import Phases
 from tailproof.tune.process import excerpt
 from tailproof.tune.request import Job
 from tailproof.tune.signals import Stop
@@ -54,15 +56,18 @@ class Event:
 
     Attributes
     ----------
-    kind : {"read", "start", "end", "waiting", "resumed"}
-        The study was read, a run started, a run ended, a disk or storage is waited for (and the
-        reason says why), the wait is over.
+    kind : {"read", "start", "end", "look", "waiting", "resumed"}
+        The study was read, a run started, a run ended, the stopping rules were looked at (and the
+        reason says what may still be gained), a disk or storage is waited for (and the reason says
+        why), the wait is over.
     counts : TrialCounts
         The study as last read.
     number, params, value, seconds, reason
         Of the trial, where there is one; a reason without a value is that of a failure.
     group : int
         Process group of the run that starts.
+    budget : int
+        Trials in all, where the study was read; 0 elsewhere.
     """
 
     kind: str
@@ -73,6 +78,7 @@ class Event:
     seconds: float = 0.0
     reason: str = ""
     group: int = 0
+    budget: int = 0
 
 
 class Worker:
@@ -97,11 +103,16 @@ class Worker:
             resumed=lambda: emit(Event("resumed", self._counts)),
         )
         self._storage = self._patiently(lambda: open_storage(job.url))
+        request, space = job.request, job.request.space
+        avoid = request.avoid_failures or request.fail_value is not None
         study = self._patiently(
-            lambda: open_study(self._storage, job.study_name, job.identity, job.request.seed)
+            lambda: open_study(
+                self._storage, job.study_name, job.identity, request.seed, avoid_failures=avoid
+            )
         )
-        space, budget = job.request.space, job.request.evaluations
         self._constants = constants(space)
+        self._phases = self._patiently(lambda: Phases(study, request))
+        budget = self._phases.budget.trials
         self._queue = TrialQueue(self._storage, study, distributions(space), budget)
         self._read_at = -float("inf")
 
@@ -120,13 +131,14 @@ class Worker:
             if self._stop() is not Stop.NO:
                 return End.INTERRUPTED
             counts = self._read_counts(latest)
-            if counts.finished >= request.evaluations:
+            if counts.finished >= self._queue.budget:
                 return End.COMPLETE
             failed = counts.failed - self._job.failed_before
             if not counts.complete and 0 < request.max_failures <= failed:
                 return End.BROKEN
             claim = None
-            if counts.taken < request.evaluations:
+            if counts.taken < self._queue.budget:
+                self._patiently(functools.partial(self._phases.before_trial, counts))
                 claim = self._patiently(self._queue.claim)
             if claim is None:
                 self._idle()
@@ -137,18 +149,30 @@ class Worker:
                 self._run_trial(claim)
             finally:
                 heartbeat.pause()
+            self._look()
+
+    def _look(self) -> None:
+        """Look whether a rule ends the search, and show what may still be gained."""
+        if not self._phases.rule.active:
+            return
+        counts = self._patiently(self._queue.refresh)
+        found = self._patiently(lambda: self._phases.after_trial(counts))
+        if found is not None:
+            self._emit(Event("look", counts, reason=found.text))
 
     def _read_counts(self, latest: int) -> TrialCounts:
         """Read the study, or trust the last read if there must be places left.
 
         The budget is kept by the trials' numbers; reading early saves asking in vain.
         """
-        few_left = latest + _PLACES_ENOUGH >= self._request.evaluations
+        budget = self._patiently(self._phases.refresh)
+        self._queue.budget = budget.trials
+        few_left = latest + _PLACES_ENOUGH >= budget.search
         due = time.monotonic() - self._read_at > _READ_INTERVAL
         if due or few_left or not self._counts.complete:
             self._counts = self._patiently(self._queue.refresh)
             self._read_at = time.monotonic()
-            self._emit(Event("read", self._counts))
+            self._emit(Event("read", self._counts, budget=budget.trials))
         return self._counts
 
     def _idle(self) -> None:
@@ -197,7 +221,7 @@ class Worker:
             return self._queue.requeue(claim, {"kind": LOST, "reason": stopped})
         if claim.attempts.failures < self._request.retry:
             return self._queue.requeue(claim, outcome | {"kind": RETRIED})
-        return self._queue.finish(claim.trial, outcome)
+        return self._queue.finish(claim.trial, outcome, self._request.fail_value)
 
 
 def read_payoff(

@@ -126,7 +126,7 @@ class WorkerPool:
         elif isinstance(message, End):
             member.end = message
         elif isinstance(message, Event):
-            if message.kind != "read":
+            if message.kind not in ("read", "look"):
                 member.group = message.group  # 0 after the end
             self._show(message)
         else:

@@ -128,3 +128,29 @@ def test_a_tail_correction_that_may_vary_is_a_mixture():
     # E[x^2] - E[x]^2 of 0.7 (shift: 0) + 0.3 (shift, with its own variance)
     second = 0.3 * (shift**2 + 4.0 * shift_variance)
     np.testing.assert_allclose(variance, second - (0.3 * shift) ** 2)
+
+
+@pytest.mark.parametrize("noise", [1.5, 30.0])
+def test_joint_draws_have_the_means_and_deviations_of_the_intervals(noise):
+    from scipy.special import ndtri
+
+    import tailproof as tp
+
+    rng = np.random.default_rng(0)
+    opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)))
+    for _ in range(40):
+        trial = opt.ask()
+        opt.tell(trial, 100.0 + 5.0 * trial.params["x"] + rng.standard_t(noise))
+    places = np.linspace(0.0, 1.0, 7)[:, None]
+    posterior = opt._condition_model([])
+    draws = posterior.sample_means(opt.space.encode(places), 20_000, rng)
+    found = opt.predict([{"x": float(x)} for x in places[:, 0]], level=0.9)
+    wide = opt.predict([{"x": float(x)} for x in places[:, 0]], level=0.99)
+    assert draws.shape == (20_000, 7)
+    assert draws.mean(axis=0) == pytest.approx(found.mean, rel=0.02)
+    # Intervals of two levels differ by the deviation alone.
+    step = float(ndtri(0.05) - ndtri(0.005))
+    deviation = (wide.upper - found.upper) / step
+    assert (draws.std(axis=0) > 0.9 * deviation).all()
+    assert (draws.std(axis=0) < 0.7 * (found.upper - found.mean)).all()
+    assert np.corrcoef(draws[:, 0], draws[:, 1])[0, 1] > 0.3  # joint, not independent

@@ -1,0 +1,1 @@
+"""From trials to a decision: the baseline, confirmation, stopping, and failures."""
