@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from tailproof import storage
 from tailproof._util import checks
+from tailproof.search import measurements
 from tailproof.search.acquisition.designs import exploratory_point, random_point, sobol_point
 from tailproof.search.acquisition.optimize import maximize_ucb
 from tailproof.search.decision import plan as decision
 from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.model.fit import fit_model, next_refit
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
-from tailproof.search.model.posterior import Posterior, condition, interval
+from tailproof.search.model.posterior import Posterior, condition, interval, keep_sign
 from tailproof.search.options import Options, kernel_layout
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.parameters import Float
@@ -111,7 +113,9 @@ class Optimizer:
         self._positions: list[Array] = []  # of the completed trials
         self._model: ModelParameters | None = None
         self._posterior: tuple[Any, Posterior] | None = None
-        self.fail_value = None if fail_value is None else _payoff("fail_value", fail_value)
+        self.fail_value = (
+            None if fail_value is None else measurements.payoff("fail_value", fail_value)
+        )
         self.avoid_failures = checks.flag("avoid_failures", avoid_failures)
         self._plan = decision.DecisionPlan()
         if baseline is not None:
@@ -127,7 +131,7 @@ class Optimizer:
     @property
     def trials(self) -> list[CompletedTrial]:
         """The payoffs told, in the order they came."""
-        return [CompletedTrial(d.trial._copy(), d.value) for d in self._completed.values()]
+        return [replace(d, trial=d.trial._copy()) for d in self._completed.values()]
 
     @property
     def pending(self) -> list[Trial]:
@@ -145,7 +149,8 @@ class Optimizer:
         """Which payoffs of `trials` have a residual that the robust loss limits, (n,)."""
         if not self._completed:
             return np.zeros(0, dtype=np.bool_)
-        return self._condition_model([]).clipped.copy()
+        flags = self._condition_model([]).clipped
+        return np.asarray(measurements.by_trial(list(self._completed.values()), flags))
 
     @overload
     def ask(self, count: None = None, *, context: Mapping[str, Any] | None = None) -> Trial: ...
@@ -198,28 +203,63 @@ class Optimizer:
         chosen = self.seed if seed is None else checks.integer("seed", seed, low=0)
         return self._params_of_place(self._next_place(number, positions, space, chosen), context)
 
-    def tell(self, trial: Trial | int, value: float) -> None:
-        """Take the payoff of a trial, given by itself or its number, in any order.
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | Sequence[float] | None = None,
+        *,
+        mean: float | None = None,
+        sem: float | None = None,
+        n: int | None = None,
+    ) -> None:
+        """Take what was measured in a trial, given by itself or its number, in any order.
 
         The payoff of a trial that was withdrawn may still come.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its number.
+        value
+            Its payoff, or several payoffs of the same configuration.
+        mean, sem, n
+            Instead of `value`: the mean of n payoffs and its standard error, both in units of the
+            payoff. A mean counts as an observation of the mean payoff with that error.
+
+        Examples
+        --------
+        >>> import tailproof as tp
+        >>> opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)))
+        >>> opt.tell(opt.ask(), [1.0, 1.2, 0.9])
+        >>> opt.tell(opt.ask(), mean=1.1, sem=0.05, n=20)
+        >>> [done.n for done in opt.trials]
+        [3, 20]
         """
         number = self._trial_number(trial)
         if number in self._completed:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
-        payoff = _payoff("value", value)
         asked, u = self._trials[number]
+        completed = measurements.measured(asked, value, mean, sem, n)
         self._pending.pop(number, None)
-        self._completed[number] = CompletedTrial(asked, payoff)
+        self._completed[number] = completed
         self._positions.append(u)
 
-    def add(self, params: Mapping[str, Any], value: float) -> Trial:
-        """Take a payoff measured elsewhere, and return the trial it makes."""
+    def add(
+        self,
+        params: Mapping[str, Any],
+        value: float | Sequence[float] | None = None,
+        *,
+        mean: float | None = None,
+        sem: float | None = None,
+        n: int | None = None,
+    ) -> Trial:
+        """Take what was measured elsewhere, as `tell` does, and return the trial it makes."""
         u = self._position_of_params(params)
         number = len(self._trials)
         trial = Trial(number, self._params_at(u, params))
         self._trials[number] = (trial, u)
         try:
-            self.tell(number, value)
+            self.tell(number, value, mean=mean, sem=sem, n=n)
         except ValueError:
             del self._trials[number]
             raise
@@ -414,8 +454,12 @@ class Optimizer:
             lower=float(prediction.lower[0]),
             upper=float(prediction.upper[0]),
             level=level,
-            payoffs=sum(bool(np.array_equal(u, position)) for position in self._positions),
-            total_payoffs=len(self),
+            payoffs=sum(
+                done.n
+                for done, place in zip(self._completed.values(), self._positions, strict=True)
+                if np.array_equal(u, place)
+            ),
+            total_payoffs=sum(done.n for done in self._completed.values()),
             clipped=int(posterior.clipped.sum()),
             tails=_tails_in_words(posterior.residuals),
             best_observed_params=dict(best_observed.trial.params),
@@ -518,10 +562,9 @@ class Optimizer:
             raise ValueError("`tell` must have been called before, but no payoff is known.")
 
     def _observations(self) -> Observations:
-        sign = -1.0 if self.minimize else 1.0
-        payoffs = np.array([sign * done.value for done in self._completed.values()])
         points = self.space.encode(self._stack_positions(self._positions))
-        return Observations(points, payoffs, np.full(len(payoffs), np.nan))
+        sign = -1.0 if self.minimize else 1.0
+        return measurements.observations(list(self._completed.values()), points, sign)
 
     def _new_point(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
         at_random = isinstance(space, ContextSpace)
@@ -533,7 +576,9 @@ class Optimizer:
         if point is not None:
             return point
         posterior = self._condition_model(pending)
-        if posterior.correction.deviation is not None:  # there may be a mean where no trial was made
+        if (
+            posterior.correction.deviation is not None
+        ):  # there may be a mean where no trial was made
             point = exploratory_point(
                 space, number, rate, [seed, 0, 4], offset=0.5, at_random=at_random
             )
@@ -587,17 +632,9 @@ class Optimizer:
         mean, lower, upper = interval(posterior, X, level)
         if self.minimize:
             mean, lower, upper = -mean, -upper, -lower
+        payoffs = [done.value for done in self._completed.values()]
+        mean, lower, upper = keep_sign(np.array([mean, lower, upper]), min(payoffs), max(payoffs))
         return Prediction(mean, lower, upper, level)
-
-
-def _payoff(name: str, value: Any) -> float:
-    """Return a payoff that was given, checked."""
-    payoff = checks.number(name, value)
-    if abs(payoff) > checks.LARGEST_PAYOFF:
-        raise ValueError(
-            f"`|{name}| <= {checks.LARGEST_PAYOFF:g}` must hold, but got {name}={value!r}."
-        )
-    return payoff
 
 
 def _count_trials_near(U: Array, u: Array) -> int:

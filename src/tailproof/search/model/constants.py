@@ -48,7 +48,6 @@ class WarpConstants:
     payoffs_per_extreme: int = 20  # one of so many lies beyond the edge
     largest_gain: float = 3.0  # difference of log densities of one payoff
     identity_bonus: float = 2.0
-    upper_penalty: float = 0.0
     largest_exponent: float = 500.0
     least_ratio: float = 1e-3  # of a mean to its location, under a logarithm
 

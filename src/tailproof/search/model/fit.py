@@ -80,9 +80,7 @@ def fit_model(
     law, correction = NoiseLaw(), Correction()
     if previous is not None:
         kernel, law = previous.kernel, previous.law
-    model = ModelParameters(
-        count, location, scale, Warp(), kernel, law, correction, np.ones(count)
-    )
+    model = ModelParameters(count, location, scale, Warp(), kernel, law, correction, np.ones(count))
     t = model.standardize(observations.payoffs)
     points, D = observations.points, np.ones(count)
     if is_sparse(t):
@@ -201,5 +199,3 @@ def relative_residuals(
     values = model.warp.relative_residual(residuals[single])
     noise = float(model.kernel.noise_var * model.law.mean_square_scale)
     return Residuals(observations.points[single], values, variance[single], noise)
-
-

@@ -17,11 +17,10 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
-from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.constants import CONSTANT_VAR, KERNEL
+from tailproof.search.model.correlation import KernelLayout, KernelParameters
 
 Array = NDArray[np.float64]
-
 
 
 @dataclass(frozen=True)

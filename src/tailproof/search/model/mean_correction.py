@@ -142,9 +142,7 @@ def condition_correction(
     values = _truncate(x, correction.least, correction.varying_bound)
     values = (values - float(weights @ values) / total) / correction.scale
     kernel = correction.kernel
-    design = make_design(
-        layout, kernel, residuals.points, pending, inducing_points, TAIL.features
-    )
+    design = make_design(layout, kernel, residuals.points, pending, inducing_points, TAIL.features)
     deviation = design.fit(weights / kernel.noise_var, values).posterior(centered=True)
     return CorrectionPosterior(
         mean, variance, bias, deviation, correction.scale, correction.probability

@@ -3,9 +3,9 @@
     p(x) = q(x / scale_lower; dof_lower) / Z  for x < 0,  q(x / scale_upper; dof_upper) / Z  else,
     q(u; nu) = (1 + u^2 / nu)^(-(nu + 1) / 2),
 
-with mode 0 and Z = scale_lower C(dof_lower) + scale_upper C(dof_upper). Skewed laws, such as waiting
-times, have a steep side: there the mode is known far better than the mean (Fernandez and Steel,
-1998, for the two-piece construction). As a scale mixture of normal laws it makes the fit of a
+with mode 0 and Z = scale_lower C(dof_lower) + scale_upper C(dof_upper). Skewed laws, such as
+waiting times, have a steep side: there the mode is known far better than the mean (Fernandez and
+Steel, 1998, for the two-piece construction). As a scale mixture of normal laws it makes the fit of a
 Gaussian process a weighted least squares problem (Lange, Little and Taylor, 1989).
 """
 
@@ -82,8 +82,13 @@ def fit_noise_law(residuals: Array, weights: Array, *, split: bool = True) -> No
     counts = (weights[below], weights[~below])
     bounds = [(-4.0, 3.0)] * 2 + [(math.log(1.05), math.log(200.0))] * 2
     found = scipy.optimize.minimize(
-        _negative_log_posterior, start, args=(squares, counts), jac=True, method="L-BFGS-B",
-        bounds=bounds, options={"maxiter": 60},
+        _negative_log_posterior,
+        start,
+        args=(squares, counts),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 60},
     )
     lower, upper, dof_lower, dof_upper = np.exp(found.x)
     return NoiseLaw(spread * lower, spread * upper, float(dof_lower), float(dof_upper))
@@ -123,5 +128,3 @@ def _negative_log_posterior(
     skew = (theta[1] - theta[0]) / NOISE.asymmetry
     gradient += away / deviations + np.array([-skew, skew, 0.0, 0.0]) / NOISE.asymmetry
     return value + 0.5 * float(away @ away) + 0.5 * skew * skew, gradient
-
-

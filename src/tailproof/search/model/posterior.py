@@ -119,7 +119,9 @@ class Posterior:
         c, warp = self.correction, self.parameters.warp
         mean, covariance = self.location.joint(X)
         g = _draw(mean, INTERVAL.safety**2 * covariance, count, rng)
-        constant = c.mean + INTERVAL.safety * math.sqrt(c.variance) * rng.standard_normal((count, 1))
+        constant = c.mean + INTERVAL.safety * math.sqrt(c.variance) * rng.standard_normal(
+            (count, 1)
+        )
         if c.deviation is None:
             return self.payoff(g + warp.shift(constant))
         mean, covariance = c.deviation.joint(X)
@@ -206,3 +208,23 @@ def interval(posterior: Posterior, X: Array, level: float) -> tuple[Array, Array
     c, warp = posterior.correction, posterior.parameters.warp
     half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean)))
     return posterior.payoff(mean), posterior.payoff(mean - half), posterior.payoff(mean + half)
+
+
+def keep_sign(values: Array, least: float, largest: float) -> Array:
+    """Return means (k,) that keep the sign of the payoffs, if these lie in [least, largest] > 0.
+
+    Means below the least payoff v0 become v0 exp((mean - v0) / v0), which has the same value and
+    slope there and is positive; likewise for negative payoffs. Others stay as they are.
+
+    Examples
+    --------
+    >>> keep_sign(np.array([-5.0, 1.0, 3.0]), 1.0, 9.0).round(4)
+    array([0.0025, 1.    , 3.    ])
+    """
+    if least < 0.0 < largest:
+        return values
+    if largest <= 0.0:
+        return -keep_sign(-values, -largest, -least)
+    if least == 0.0:
+        return np.maximum(values, 0.0)
+    return np.where(values < least, least * np.exp(np.minimum(values / least - 1.0, 0.0)), values)

@@ -7,8 +7,8 @@ A warp is the identity or a logarithm on one side,
     lower:  h(t) = -log(1 + (edge - t) / unit)  for t <= edge,  (t - edge) / unit  beyond,
     upper:  h(t) =  log(1 + (t - edge) / unit)  for t >= edge,  (t - edge) / unit  beyond,
 
-of standardized payoffs t (larger is better), so "lower" compresses bad payoffs. Edge and unit follow
-from order statistics, which makes all of it invariant to y -> a y + c. Warped payoffs are
+of standardized payoffs t (larger is better), so "lower" compresses bad payoffs. Edge and unit
+follow from order statistics, which makes all of it invariant to y -> a y + c. Warped payoffs are
 standardized in turn: z = (h(t) - location) / scale.
 
 The warp is chosen by the leave-one-out predictive density of a Gaussian process (Snelson et al.,
@@ -181,7 +181,6 @@ def choose_warp(t: Array, R: Array) -> Warp:
         densities[i] += warp.log_slope(t)
     gain = np.clip(densities - densities[0], -WARP.largest_gain, WARP.largest_gain).sum(axis=1)
     gain[0] += WARP.identity_bonus
-    gain -= WARP.upper_penalty*np.array([w.kind==UPPER for w in warps])
     return warps[int(np.argmax(gain))]
 
 
