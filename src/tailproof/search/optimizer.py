@@ -106,7 +106,7 @@ class Optimizer:
             self.options.noise,
             self.options.corrects_mean,
         )
-        self._n_initial = self.options.n_initial or max(4, space.dimension + 1)
+        self._n_initial = self.options.n_initial or max(6, space.dimension + 1)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
         self._completed: dict[int, CompletedTrial] = {}
@@ -434,16 +434,16 @@ class Optimizer:
         posterior = self._condition_model([])
         rng = np.random.default_rng([self.seed, len(self), 1])
         seen, completed = np.array(self._positions), list(self._completed.values())
-        u = maximize_ucb(space, posterior, 0.0, seen, rng)
         if isinstance(space, ContextSpace):
             inside = space.contains(seen)
             completed = [d for d, agrees in zip(completed, inside, strict=True) if agrees]
             completed = completed or list(self._completed.values())
             seen = seen[inside]
-        # Among equally good configurations one that was measured is preferred.
-        best, *measured = posterior.ucb(self.space.encode(np.vstack([u, seen])), 0.0)
-        if max(measured, default=-np.inf) >= best:
-            u = seen[int(np.argmax(measured))]
+        if len(seen):
+            # Of what was measured: a mean between measured places is the model's alone.
+            u = seen[int(np.argmax(posterior.ucb(self.space.encode(seen), 0.0)))]
+        else:
+            u = maximize_ucb(space, posterior, 0.0, np.array(self._positions), rng)
         confirmed = None if context is not None else decision.confirmed_place(self, level)
         u = decision.reliable_place(self, u, space, level) if confirmed is None else confirmed
         prediction = self._predict_at(posterior, u[None], level)

@@ -35,7 +35,7 @@ class Options:
     additive_groups
         Groups of parameter names for an additive kernel; None for one group of all parameters.
     n_initial
-        Number of trials of the initial design; None for 4, or one more than
+        Number of trials of the initial design; None for 6, or one more than
         there are parameters if that is more.
     exploration_rate
         Rate of trials that explore the whole space independently of the model: the next point of

@@ -35,7 +35,7 @@ class KernelConstants:
     lengthscale_bounds: tuple[float, float] = (0.03, 20.0)
     signal_bounds: tuple[float, float] = (1e-8, 1e6)
     noise_bounds: tuple[float, float] = (1e-8, 1e3)
-    rows: int = 400  # payoffs that a likelihood is computed from
+    rows: int = 256  # distinct points that a likelihood is computed from
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,12 @@ class FitConstants:
 
     rounds_at_first: int = 3  # of kernel parameters and noise law, for a fit from scratch
     rounds: int = 2  # and for one that starts from another
-    alternations: int = 3  # of precisions and noise law for one set of kernel parameters
-    steps: int = 3  # of expectation maximization in an alternation
-    steps_between: int = 2  # and between fits
+    first_steps: int = 25  # of L-BFGS for kernel parameters, from the prior's median
+    next_steps: int = 12  # and from parameters that were fitted before
+    alternations: int = 2  # of precisions and noise law for one set of kernel parameters
+    steps: int = 2  # of expectation maximization in an alternation
+    steps_between: int = 1  # and between fits
+    payoffs: int = 1000  # that kernel parameters and noise law are fitted to
     least_noise: float = 1e-8
     largest_noise: float = 1e3
 

@@ -10,17 +10,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.model.constants import FIT, TAIL
+from tailproof.search.model.constants import FIT, KERNEL, TAIL
 from tailproof.search.model.correlation import KernelParameters
 from tailproof.search.model.gp import Design, WeightedFit, inducing_points_for, make_design
 from tailproof.search.model.hyperparameters import (
     Sample,
-    likelihood_rows,
+    evenly_spaced,
     maximize_posterior,
     prior_median,
 )
@@ -76,40 +76,96 @@ def fit_model(
     """Fit the model; the search for kernel parameters starts from those of `previous`."""
     location, scale = location_and_scale(observations.payoffs)
     count, layout = len(observations), config.layout
-    kernel = prior_median(config.prior, layout.n_lengthscales)
-    law, correction = NoiseLaw(), Correction()
+    kernel, law = prior_median(config.prior, layout.n_lengthscales), NoiseLaw()
     if previous is not None:
         kernel, law = previous.kernel, previous.law
-    model = ModelParameters(count, location, scale, Warp(), kernel, law, correction, np.ones(count))
+    model = ModelParameters(
+        count, location, scale, Warp(), kernel, law, Correction(), np.ones(count)
+    )
     t = model.standardize(observations.payoffs)
-    points, D = observations.points, np.ones(count)
     if is_sparse(t):
         config = replace(config, warp="identity", noise="gaussian", corrects_mean=False)
-        model = replace(model, law=NoiseLaw(), truncation=tuning_free_bound(t, TAIL.exceedances))
-        law = model.law
-    model = replace(model, warp=_fit_warp(model.truncate(t), points, kernel, config))
-    z = model.warp.forward(model.truncate(t))
-    for _ in range(FIT.rounds_at_first if previous is None else FIT.rounds):
-        known = known_variances(observations, model, t)
-        single = np.isnan(known)
-        variances = np.where(single, D, known / kernel.noise_var)
-        sample = Sample.summarize(points, z, variances)
-        kernel = maximize_posterior(layout, sample, config.prior, kernel)
-        inducing = inducing_points_for(layout, kernel.lengthscales, points)
-        design = make_design(layout, kernel, points, points[:0], inducing)
-        for _ in range(FIT.alternations):
-            u, fitted = reweigh(design, kernel.noise_var, law, z, 1.0 / D, known, FIT.steps)
-            if config.noise != "gaussian":
-                kernel, law, u = _fit_law(fitted, z, kernel, law, u, single, config)
-            D = 1.0 / u
-        model = replace(model, kernel=kernel, law=law, precision=u, inducing_points=inducing)
+        bound = tuning_free_bound(t, TAIL.exceedances)
+        model = replace(model, law=NoiseLaw(), truncation=bound)
+    t = model.truncate(t)
+    model = replace(model, warp=_fit_warp(t, observations.points, kernel, config))
+    rows = evenly_spaced(count, FIT.payoffs)
+    rounds = FIT.rounds_at_first if previous is None else FIT.rounds
+    model = _fit_kernel_and_law(observations.take(rows), t[rows], model, rounds, config)
+    inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
+    model = replace(model, inducing_points=inducing)
+    location_fit = fit_location(observations, t, np.ones(count), model, config, FIT.steps)
+    model = replace(model, precision=location_fit.relative_precision)
     if not config.corrects_mean:
         return model
-    residuals = relative_residuals(observations, model, fitted, z, known)
-    usual = prior_median(config.prior, layout.n_lengthscales).lengthscales
-    return replace(
-        model, correction=learn_correction(residuals, layout, (kernel.lengthscales, usual))
+    lengthscales = (
+        model.kernel.lengthscales,
+        prior_median(config.prior, layout.n_lengthscales).lengthscales,
     )
+    residuals = location_fit.relative_residuals(observations.points, model)
+    return replace(model, correction=learn_correction(residuals, layout, lengthscales))
+
+
+def _fit_kernel_and_law(
+    observations: Observations, t: Array, model: ModelParameters, rounds: int, config: ModelConfig
+) -> ModelParameters:
+    """Return the model with kernel parameters and noise law, fitted in turns."""
+    layout, points, kernel, law = config.layout, observations.points, model.kernel, model.law
+    z, known = model.warp.forward(t), known_variances(observations, model, t)
+    single, u = np.isnan(known), np.ones(len(t))
+    for turn in range(rounds):
+        variances = np.where(single, 1.0 / u, np.maximum(known / kernel.noise_var, 1e-12))
+        sample = Sample.summarize(points, z, variances)
+        steps = FIT.first_steps if rounds == FIT.rounds_at_first and turn == 0 else FIT.next_steps
+        kernel = maximize_posterior(layout, sample, config.prior, kernel, steps)
+        inducing = inducing_points_for(layout, kernel.lengthscales, points)
+        design = make_design(layout, kernel, points, points[:0], inducing)
+        for _ in range(FIT.alternations if config.noise != "gaussian" else 0):
+            u, fitted = reweigh(design, kernel.noise_var, law, z, u, known, FIT.steps)
+            kernel, law, u = _fit_law(fitted, z, kernel, law, u, single, config)
+    return replace(model, kernel=kernel, law=law)
+
+
+@dataclass(frozen=True)
+class LocationFit:
+    """The location GP given all payoffs."""
+
+    z: Array  # warped payoffs, (n,)
+    known: Array  # known noise variances; NaN for single payoffs, (n,)
+    relative_precision: Array  # (n,)
+    fit: WeightedFit
+
+    def relative_residuals(self, points: Array, model: ModelParameters) -> Residuals:
+        """Return the relative leave-one-out residuals of the single payoffs."""
+        single = np.isnan(self.known)
+        residuals, variance = self.fit.leave_one_out(self.z)
+        values = model.warp.relative_residual(residuals[single])
+        noise = float(model.kernel.noise_var * model.law.mean_square_scale)
+        return Residuals(points[single], values, variance[single], noise)
+
+
+def fit_location(
+    observations: Observations,
+    t: Array,
+    u: Array,
+    model: ModelParameters,
+    config: ModelConfig,
+    steps: int,
+    pending: Array | None = None,
+) -> LocationFit:
+    """Return the location GP given standardized payoffs t (n,), by EM steps from precisions u.
+
+    A mean with a standard error tells the mean payoff, not the location: it is shifted.
+    """
+    points, kernel = observations.points, model.kernel
+    waiting = points[:0] if pending is None else pending
+    known = known_variances(observations, model, t)
+    shift = float(model.warp.shift(np.array(model.correction.mean)))
+    z = model.warp.forward(t)
+    z = np.where(np.isnan(known), z, z - shift)
+    design = make_design(config.layout, kernel, points, waiting, model.inducing_points)
+    u, fitted = reweigh(design, kernel.noise_var, model.law, z, u, known, steps)
+    return LocationFit(z, known, u, fitted)
 
 
 def is_sparse(t: Array) -> bool:
@@ -123,7 +179,7 @@ def is_sparse(t: Array) -> bool:
 
 def _fit_warp(t: Array, points: Array, kernel: KernelParameters, config: ModelConfig) -> Warp:
     if config.warp == "learnt":
-        rows = likelihood_rows(len(t))
+        rows = evenly_spaced(len(t), KERNEL.rows)
         X, t = points[rows], t[rows]
         inverse = config.layout.inverse_lengthscales(kernel.lengthscales)
         return choose_warp(t, config.layout.correlations(X, X, inverse))
@@ -184,18 +240,3 @@ def reweigh(
         u = np.where(single, law.weights(x, fitted.variance / noise_var), u)
         fitted = design.fit(u / noise_var, z)
     return u, fitted
-
-
-def relative_residuals(
-    observations: Observations,
-    model: ModelParameters,
-    fitted: WeightedFit,
-    z: Array,
-    known: Array,
-) -> Residuals:
-    """Return the relative leave-one-out residuals of the single payoffs."""
-    single = np.isnan(known)
-    residuals, variance = fitted.leave_one_out(z)
-    values = model.warp.relative_residual(residuals[single])
-    noise = float(model.kernel.noise_var * model.law.mean_square_scale)
-    return Residuals(observations.points[single], values, variance[single], noise)

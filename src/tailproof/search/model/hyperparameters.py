@@ -84,7 +84,7 @@ class Sample:
         counts = np.bincount(which, minlength=len(sites))
         squares = np.bincount(which, weights=precision * (z - means[which]) ** 2)
         # Evenly spaced over time if they are many: the prior of a search is not its end.
-        rows = np.sort(np.argsort(first, kind="stable")[likelihood_rows(len(sites))])
+        rows = np.sort(np.argsort(first, kind="stable")[evenly_spaced(len(sites), KERNEL.rows)])
         dof, scatter = int(counts[rows].sum()) - len(rows), float(squares[rows].sum())
         return cls(np.ascontiguousarray(sites[rows]), means[rows], 1.0 / total[rows], dof, scatter)
 
@@ -128,7 +128,7 @@ def maximize_posterior(
     sample: Sample,
     prior: Prior,
     start: KernelParameters,
-    steps: int = 25,
+    steps: int,
 ) -> KernelParameters:
     """Return the kernel parameters of largest posterior density, by L-BFGS-B from `start`."""
     bounds = [tuple(np.log(KERNEL.lengthscale_bounds))] * layout.n_lengthscales
@@ -154,8 +154,14 @@ def log_marginal_likelihood(K: Array, payoffs: Array) -> float:
     return -0.5 * float(half @ half) - float(np.log(np.diag(factor)).sum())
 
 
-def likelihood_rows(count: int) -> NDArray[np.int64]:
-    """Return which payoffs a likelihood is computed from: all, or evenly spaced over time."""
-    if count <= KERNEL.rows:
+def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
+    """Return the indices of `most` of `count` payoffs, evenly spaced over time, or all.
+
+    Examples
+    --------
+    >>> evenly_spaced(9, 3)
+    array([0, 4, 8])
+    """
+    if count <= most:
         return np.arange(count)
-    return np.linspace(0, count - 1, KERNEL.rows).round().astype(np.int64)
+    return np.linspace(0, count - 1, most).round().astype(np.int64)

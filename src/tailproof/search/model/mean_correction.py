@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
-from tailproof.search.model.constants import CONSTANT_VAR, TAIL
+from tailproof.search.model.constants import CONSTANT_VAR, KERNEL, TAIL
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.gp import GPPosterior, make_design
-from tailproof.search.model.hyperparameters import likelihood_rows, log_marginal_likelihood
+from tailproof.search.model.hyperparameters import evenly_spaced, log_marginal_likelihood
 from tailproof.search.model.parameters import Correction
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ def log_odds_of_variation(
     The alternative is a constant; the likelihood of the varying ones is their mean over signal
     shares and over the given lengthscales.
     """
-    rows = likelihood_rows(len(values))
+    rows = evenly_spaced(len(values), KERNEL.rows)
     y, X = values[rows], points[rows]
     noise = 1.0 / np.maximum(weights[rows], 1e-6)
     candidates, evidences = [], []

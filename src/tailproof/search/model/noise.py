@@ -5,8 +5,8 @@
 
 with mode 0 and Z = scale_lower C(dof_lower) + scale_upper C(dof_upper). Skewed laws, such as
 waiting times, have a steep side: there the mode is known far better than the mean (Fernandez and
-Steel, 1998, for the two-piece construction). As a scale mixture of normal laws it makes the fit of a
-Gaussian process a weighted least squares problem (Lange, Little and Taylor, 1989).
+Steel, 1998, for the two-piece construction). As a scale mixture of normal laws it makes the fit of
+a Gaussian process a weighted least squares problem (Lange, Little and Taylor, 1989).
 """
 
 from __future__ import annotations
@@ -58,6 +58,11 @@ class NoiseLaw:
         with np.errstate(invalid="ignore"):
             finite = (dof + 1.0) / (dof + square)
         return np.where(np.isinf(dof), 1.0, finite) / scale**2
+
+    def largest_weights(self, x: Array) -> Array:
+        """Return the weight at the mode of the side that each residual lies on, (n,)."""
+        scale, dof = self.sides(x)
+        return (1.0 + 1.0 / dof) / scale**2
 
     @property
     def mean_square_scale(self) -> float:

@@ -40,7 +40,7 @@ class Observations:
         """Which are single payoffs, (n,)."""
         return np.isnan(self.sem)
 
-    def take(self, rows: slice | NDArray[np.bool_]) -> Observations:
+    def take(self, rows: slice | NDArray[np.int64]) -> Observations:
         """Return some of the observations."""
         return Observations(self.points[rows], self.payoffs[rows], self.sem[rows])
 

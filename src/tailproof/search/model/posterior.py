@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from tailproof.search.model.constants import FIT, INTERVAL
-from tailproof.search.model.fit import known_variances, relative_residuals, reweigh
-from tailproof.search.model.gp import GPPosterior, make_design
+from tailproof.search.model.fit import fit_location
+from tailproof.search.model.gp import GPPosterior
 from tailproof.search.model.mean_correction import CorrectionPosterior, condition_correction
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
@@ -170,31 +170,22 @@ def condition(
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
-    kernel, law, layout = parameters.kernel, parameters.law, config.layout
     t = parameters.truncate(parameters.standardize(observations.payoffs))
-    z = parameters.warp.forward(t)
-    points, inducing = observations.points, parameters.inducing_points
-    design = make_design(layout, kernel, points, pending, inducing)
-    known = known_variances(observations, parameters, t)
-    single = np.isnan(known)
-    # A mean with a standard error tells the mean payoff, not the location.
-    shift = float(parameters.warp.shift(np.array(parameters.correction.mean)))
-    z = np.where(single, z, z - shift)
-    u = np.ones(len(z))
-    shared = min(len(parameters.precision), len(z))
-    u[:shared] = parameters.precision[:shared]
-    u, fitted = reweigh(design, kernel.noise_var, law, z, u, known, FIT.steps_between)
+    u = np.ones(len(t))
+    u[: len(parameters.precision)] = parameters.precision[: len(t)]
+    steps = FIT.steps_between
+    location = fit_location(observations, t, u, parameters, config, steps, pending)
     correction = CorrectionPosterior()
     if config.corrects_mean:
-        residuals = relative_residuals(observations, parameters, fitted, z, known)
+        residuals = location.relative_residuals(observations.points, parameters)
+        inducing = parameters.inducing_points
         correction = condition_correction(
-            residuals, parameters.correction, layout, pending, inducing
+            residuals, parameters.correction, config.layout, pending, inducing
         )
-    x = (z - fitted.fitted) / math.sqrt(kernel.noise_var)
-    usual = law.weights(np.where(x < 0.0, -0.0, 0.0) - (x < 0.0) * 1e-12, np.zeros(len(x)))
-    return Posterior(
-        parameters, fitted.posterior(), correction, x, np.where(single, u / usual, 1.0)
-    )
+    x = (location.z - location.fit.fitted) / math.sqrt(parameters.kernel.noise_var)
+    weights = location.relative_precision / parameters.law.largest_weights(x)
+    weights[~np.isnan(location.known)] = 1.0
+    return Posterior(parameters, location.fit.posterior(), correction, x, weights)
 
 
 def interval(posterior: Posterior, X: Array, level: float) -> tuple[Array, Array, Array]:
