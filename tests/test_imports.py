@@ -12,12 +12,13 @@ import tailproof
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "tailproof"
 
 # What each part of the package may import besides itself.
-BASE = {"_util", "_compiled", "kernels"}
+BASE = {"_util", "_compiled", "kernels", "means"}
 ALLOWED = {
     "__init__": set(),
     "_util": set(),
     "_compiled": {"_util"},
     "kernels": {"_util"},
+    "means": {"_util"},
     "storage": BASE,
     "tails": {"_util"},
     "bandits": BASE | {"storage"},
