@@ -28,8 +28,9 @@ ALLOWED = {
     "integrations": BASE | {"search"},
     "experiments": BASE | {"__init__", "bandits", "environments", "tails", "theory"},
     "tune": BASE | {"__init__", "search", "tails", "integrations"},
+    "comparison": {"__init__", "_util", "means", "tails"},
     "demo": {"_util", "experiments", "tune"},
-    "cli": {"__init__", "_util", "demo", "experiments", "tails", "theory", "tune"},
+    "cli": {"__init__", "_util", "comparison", "demo", "experiments", "tails", "theory", "tune"},
     "__main__": {"cli"},
 }
 

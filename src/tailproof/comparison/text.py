@@ -1,0 +1,173 @@
+"""Comparisons as plain text, Markdown and a fragment of HTML."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from html import escape
+
+from tailproof._util.console import printable, text_table
+from tailproof.comparison.results import Alternative, Comparison, Effect
+from tailproof.comparison.samples import TIME
+from tailproof.comparison.verdict import percent
+
+_WIDTH = 100
+_MEANS = ("alternative", "payoffs", "mean", "interval", "P(best)")
+_AGAINST = ("difference", "interval", "ratio", "interval", "P(better)", "verdict")
+_DATA = ("alternative", "plain mean", "median", "tail index", "largest payoff", "limited")
+MEANS_RIGHT, DATA_RIGHT = tuple(range(1, 10)), (1, 2, 3, 4, 5)
+
+
+def means_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of the table of means, differences and ratios."""
+    rows = [
+        (
+            _shown_name(a.name),
+            f"{a.count:,}",
+            _number(a.mean.estimate),
+            _ends(a.mean),
+            _probability(a.probability_best),
+            *_against(a),
+        )
+        for a in comparison.values()
+    ]
+    return (*_MEANS, *_AGAINST), rows
+
+
+def data_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of the table of the payoffs themselves."""
+    rows: list[tuple[str, ...]] = [
+        (
+            _shown_name(a.name),
+            _number(a.plain_mean),
+            _number(a.median),
+            "-" if a.tail_index is None else f"{a.tail_index.estimate:.1f} ({_ends(a.tail_index)})",
+            percent(a.largest_share),
+            str(a.truncated),
+        )
+        for a in comparison.values()
+    ]
+    return _DATA, rows
+
+
+def _shown_name(name: str) -> str:
+    return printable(name, 60)
+
+
+def _against(a: Alternative) -> tuple[str, ...]:
+    if a.difference is None:
+        return ("", "", "", "", "", "baseline")
+    ratio = ("-", "-") if a.ratio is None else (f"{a.ratio.estimate:.3f}", _ends(a.ratio))
+    return (
+        _number(a.difference.estimate),
+        _ends(a.difference),
+        *ratio,
+        _probability(a.probability_better or 0.0),
+        a.verdict or "",
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _ends(effect: Effect) -> str:
+    return f"{effect.lower:.4g} .. {effect.upper:.4g}"
+
+
+def _probability(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def heading(comparison: Comparison) -> str:
+    """Return what is compared, in one line."""
+    better = "lower is better" if comparison.lower_is_better else "higher is better"
+    unit = "times in seconds" if comparison.kind == TIME else "payoffs"
+    blocks = "" if comparison.blocks is None else f", within {comparison.blocks:,} blocks"
+    title = f"{printable(comparison.title)}: " if comparison.title else ""
+    return f"{title}{unit}{blocks}; {better}; baseline {_shown_name(comparison.baseline)}"
+
+
+def footnotes(comparison: Comparison) -> list[str]:
+    """Return the level, the correction, the assumption, the notes and the cautions, in lines."""
+    level, corrected = 100 * comparison.level, 100 * comparison.corrected_level
+    single = "each mean's interval has"
+    looks = " at every look" if comparison.sequential else ""
+    lines = [
+        f"{single} {level:g} % confidence{looks}; differences and ratios have {level:g} % together"
+        + (f" ({corrected:.4g} % each, Bonferroni)" if corrected > level else "")
+    ]
+    lines.append(f"assumed: {comparison.assumption}")
+    lines += comparison.notes
+    if any(a.ratio is None for a in comparison.values() if a.difference is not None):
+        lines.append("no ratio: the baseline's mean is not clearly above 0")
+    for a in comparison.values():
+        if a.cautions:
+            lines.append(
+                f"caution, {_shown_name(a.name)}: {'; '.join(a.cautions)}: intervals may cover "
+                "less often than stated"
+            )
+    return lines
+
+
+def text_report(comparison: Comparison) -> str:
+    """Return tables, verdicts and footnotes as plain text."""
+    header, rows = means_table(comparison)
+    parts = [heading(comparison), "", text_table(header, rows, MEANS_RIGHT), ""]
+    header, rows = data_table(comparison)
+    parts += [text_table(header, rows, DATA_RIGHT), ""]
+    parts += [_wrapped(sentence) for sentence in comparison.sentences]
+    parts += ["", *(_wrapped(f"note: {line}") for line in footnotes(comparison))]
+    return "\n".join(parts)
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(
+        printable(line), width=_WIDTH, subsequent_indent="  ", break_long_words=False
+    )
+
+
+def markdown_report(comparison: Comparison) -> str:
+    """Return verdicts, a table and footnotes as Markdown, for a comment on a pull request."""
+    lines = [f"**{_markdown(heading(comparison))}**", ""]
+    lines += [f"- {_markdown(sentence)}" for sentence in comparison.sentences]
+    header, rows = means_table(comparison)
+    rule = ["--:" if i in MEANS_RIGHT else "---" for i in range(len(header))]
+    lines += ["", _row(header), _row(rule), *(_row([_markdown(c) for c in row]) for row in rows)]
+    lines += ["", "<details><summary>Payoffs and assumptions</summary>", ""]
+    header, rows = data_table(comparison)
+    rule = ["--:" if i in DATA_RIGHT else "---" for i in range(len(header))]
+    lines += [_row(header), _row(rule), *(_row([_markdown(c) for c in row]) for row in rows)]
+    lines += ["", *(f"- {_markdown(line)}" for line in footnotes(comparison)), "", "</details>"]
+    return "\n".join(lines)
+
+
+def _row(cells: list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _markdown(text: str) -> str:
+    """Escape what Markdown would interpret; comparison names come from files."""
+    escaped = escape(printable(text), quote=False)
+    return "".join(f"\\{c}" if c in "\\`*_[]|#~" else c for c in escaped)
+
+
+def html_report(comparison: Comparison) -> str:
+    """Return verdicts and the table of means as a fragment of HTML, for notebooks."""
+    header, rows = means_table(comparison)
+
+    def cells(row: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+    body = "".join(cells(row, "td") for row in rows)
+    verdicts = "".join(f"<li>{escape(sentence)}</li>" for sentence in comparison.sentences)
+    return (
+        f"<p>{escape(heading(comparison))}</p><ul>{verdicts}</ul>"
+        f"<table><thead>{cells(header, 'th')}</thead><tbody>{body}</tbody></table>"
+        f"<p>{'<br>'.join(escape(line) for line in footnotes(comparison))}</p>"
+    )
+
+
+def spans_decades(low: float, high: float) -> bool:
+    """Tell whether positive values from `low` to `high` need a logarithmic axis."""
+    return low > 0.0 and math.isfinite(high) and high / low > 30.0
