@@ -13,8 +13,6 @@ from tailproof._util.console import printable
 from tailproof._util.optional import require
 from tailproof._util.plotting import image, new_figure
 from tailproof.comparison.results import BETTER, WORSE, Alternative, Comparison
-from tailproof.comparison.samples import TIME
-from tailproof.comparison.text import spans_decades
 from tailproof.means.robust import robust_mean
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ _COLORS = {BETTER: "#14692e", WORSE: "#b3261e"}
 _MOST_SHOWN = 24  # alternatives
 _MOST_POINTS = 600  # of one alternative
 _MOST_COURSES = 6
+_DECADES = 30.0  # ratio of the largest to the smallest payoff from which axes are logarithmic
 _PIECES = 20  # of a course, with one robust mean each
 _STYLE = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
 
@@ -60,7 +59,7 @@ def _svg(draw: Callable[[Figure], None], width: float, height: float) -> bytes:
 
 
 def _height(rows: int) -> float:
-    return 1.1 + 0.42 * rows
+    return 1.1 + 0.6 * rows
 
 
 def figure(comparison: Comparison) -> Figure:
@@ -99,7 +98,7 @@ def _label(name: str) -> str:
 
 
 def _axis_name(comparison: Comparison) -> str:
-    return "seconds" if comparison.kind == TIME else "payoff"
+    return comparison.unit.name or "payoff"
 
 
 def _thinned(values: Array) -> NDArray[np.intp]:
@@ -111,26 +110,33 @@ def _thinned(values: Array) -> NDArray[np.intp]:
     return np.unique(np.concatenate([order[:20], order[-20:], even]))
 
 
-def _set_value_scale(comparison: Comparison, names: list[str], set_scale: Any) -> bool:
-    values = [comparison.payoffs[name] for name in names]
-    low, high = min(float(v.min()) for v in values), max(float(v.max()) for v in values)
-    if spans_decades(low, high):
+def _set_value_scale(comparison: Comparison, names: list[str], axis: Any, set_scale: Any) -> None:
+    """Choose a logarithmic axis where the payoffs span decades, linear near 0 if some are there."""
+    values = np.concatenate([comparison.payoffs[name] for name in names]) / comparison.unit.size
+    low, high = float(values.min()), float(values.max())
+    size = np.abs(values[values != 0.0])
+    if not size.size:
+        return
+    if low > 0.0:
+        if high / low < _DECADES:
+            return
         set_scale("log")
-        return True
-    inner = np.concatenate([np.quantile(v, [0.05, 0.95]) for v in values])
-    unit = float(np.abs(inner).max())
-    if unit > 0.0 and max(abs(low), abs(high)) > 50.0 * unit:
-        set_scale("symlog", linthresh=unit)
-        return True
-    return False
+    else:
+        middle = float(np.median(size))
+        if float(size.max()) < _DECADES * middle:
+            return
+        set_scale("symlog", linthresh=middle)
+    # Without formulas, which would not be shown as such.
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(lambda value, _: "")
 
 
 def draw_distributions(ax: Axes, comparison: Comparison) -> None:
     """Draw single payoffs, their middle half and nine tenths, the median and the robust mean."""
-    rows = shown(comparison)
+    rows, size = shown(comparison), comparison.unit.size
     jitter = np.random.default_rng(0)
     for i, a in enumerate(rows):
-        values = comparison.payoffs[a.name]
+        values = comparison.payoffs[a.name] / comparison.unit.size
         picked = values[_thinned(values)]
         y = i + jitter.uniform(-0.28, 0.28, picked.size)
         ax.scatter(picked, y, s=6, color=_BODY, alpha=0.35, lw=0, rasterized=picked.size > 400)
@@ -140,18 +146,21 @@ def draw_distributions(ax: Axes, comparison: Comparison) -> None:
         ax.plot([q25, q75], [i, i], color=_BODY, lw=5, label="25 % to 75 %" if first else None)
         ax.plot([q50], [i], "|", color="white", ms=9, mew=2)
         ax.errorbar(
-            [a.mean.estimate],
-            [i + 0.36],
-            xerr=[[a.mean.estimate - a.mean.lower], [a.mean.upper - a.mean.estimate]],
+            [a.mean.estimate / size],
+            [i - 0.38],
+            xerr=[
+                [(a.mean.estimate - a.mean.lower) / size],
+                [(a.mean.upper - a.mean.estimate) / size],
+            ],
             fmt="o",
             color=_BASE if a.name == comparison.baseline else _MEAN,
             ms=4,
             capsize=3,
             label="robust mean" if first else None,
         )
-    _set_value_scale(comparison, [a.name for a in rows], ax.set_xscale)
+    _set_value_scale(comparison, [a.name for a in rows], ax.xaxis, ax.set_xscale)
     ax.set_yticks(range(len(rows)), [_label(a.name) for a in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_ylim(len(rows) - 0.4, -0.7)
     ax.set_xlabel(_axis_name(comparison))
     ax.legend(
         loc="upper center",
@@ -168,7 +177,7 @@ def draw_differences(ax: Axes, comparison: Comparison) -> None:
     for i, a in enumerate(rows):
         effect = a.ratio if relative else a.difference
         assert effect is not None
-        offset, unit = (1.0, 100.0) if relative else (0.0, 1.0)
+        offset, unit = (1.0, 100.0) if relative else (0.0, 1.0 / comparison.unit.size)
         value = unit * (effect.estimate - offset)
         lower, upper = unit * (effect.lower - offset), unit * (effect.upper - offset)
         color = _COLORS.get(a.verdict or "", _NEUTRAL)
@@ -185,7 +194,7 @@ def draw_differences(ax: Axes, comparison: Comparison) -> None:
     ax.axvline(0.0, color=_BASE, lw=1.2)
     ax.margins(x=0.15)
     ax.set_yticks(range(len(rows)), [_label(a.name) for a in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_ylim(len(rows) - 0.4, -0.7)
     unit_name = "% of its mean" if relative else _axis_name(comparison)
     ax.set_xlabel(f"mean less that of {_label(comparison.baseline)}, {unit_name}")
 
@@ -195,13 +204,13 @@ def draw_course(ax: Axes, comparison: Comparison) -> None:
     rows = shown(comparison)[:_MOST_COURSES]
     cycle = (_BASE, _BODY, "#14692e", "#8a5fb0", "#b3261e", "#5b6b1f")
     for i, a in enumerate(rows):
-        values = comparison.payoffs[a.name]
+        values = comparison.payoffs[a.name] / comparison.unit.size
         picked = _thinned(values)
-        ax.scatter(picked + 1, values[picked], s=5, color=cycle[i], alpha=0.3, lw=0)
+        ax.scatter(picked + 1, values[picked], s=8, color=cycle[i], alpha=0.3, lw=0)
         pieces = np.array_split(np.arange(values.size), min(_PIECES, max(values.size // 10, 1)))
         x = [float(piece.mean()) + 1.0 for piece in pieces]
         y = [robust_mean(values[piece]).mean for piece in pieces]
         ax.plot(x, y, color=cycle[i], lw=1.8, marker="o", ms=3, label=_label(a.name))
-    _set_value_scale(comparison, [a.name for a in rows], ax.set_yscale)
+    _set_value_scale(comparison, [a.name for a in rows], ax.yaxis, ax.set_yscale)
     ax.set(xlabel="number of the payoff", ylabel=_axis_name(comparison))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util.optional import require
+from tailproof.comparison.units import Unit, unit_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,6 +128,11 @@ class Comparison(Mapping[str, Alternative]):
 
     def __len__(self) -> int:
         return len(self.alternatives)
+
+    @property
+    def unit(self) -> Unit:
+        """The unit in which tables and plots show the payoffs."""
+        return unit_for(self.kind, self[self.baseline].median)
 
     @property
     def sentences(self) -> list[str]:

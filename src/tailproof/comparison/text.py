@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from html import escape
 
 from tailproof._util.console import printable, text_table
 from tailproof.comparison.results import Alternative, Comparison, Effect
 from tailproof.comparison.samples import TIME
+from tailproof.comparison.units import Unit
 from tailproof.comparison.verdict import percent
 
 _WIDTH = 100
@@ -20,14 +20,15 @@ MEANS_RIGHT, DATA_RIGHT = tuple(range(1, 10)), (1, 2, 3, 4, 5)
 
 def means_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of the table of means, differences and ratios."""
+    unit = comparison.unit
     rows = [
         (
             _shown_name(a.name),
             f"{a.count:,}",
-            _number(a.mean.estimate),
-            _ends(a.mean),
+            unit.number(a.mean.estimate),
+            _ends(a.mean, unit),
             _probability(a.probability_best),
-            *_against(a),
+            *_against(a, unit),
         )
         for a in comparison.values()
     ]
@@ -36,12 +37,13 @@ def means_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str
 
 def data_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of the table of the payoffs themselves."""
+    unit = comparison.unit
     rows: list[tuple[str, ...]] = [
         (
             _shown_name(a.name),
-            _number(a.plain_mean),
-            _number(a.median),
-            "-" if a.tail_index is None else f"{a.tail_index.estimate:.1f} ({_ends(a.tail_index)})",
+            unit.number(a.plain_mean),
+            unit.number(a.median),
+            _tail(a.tail_index),
             percent(a.largest_share),
             str(a.truncated),
         )
@@ -54,25 +56,34 @@ def _shown_name(name: str) -> str:
     return printable(name, 60)
 
 
-def _against(a: Alternative) -> tuple[str, ...]:
+def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
     if a.difference is None:
         return ("", "", "", "", "", "baseline")
-    ratio = ("-", "-") if a.ratio is None else (f"{a.ratio.estimate:.3f}", _ends(a.ratio))
+    ratio = ("-", "-") if a.ratio is None else (f"{a.ratio.estimate:.3f}", _ratio_ends(a.ratio))
     return (
-        _number(a.difference.estimate),
-        _ends(a.difference),
+        unit.number(a.difference.estimate),
+        _ends(a.difference, unit),
         *ratio,
         _probability(a.probability_better or 0.0),
         a.verdict or "",
     )
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def _ends(effect: Effect, unit: Unit) -> str:
+    return f"{unit.number(effect.lower)} .. {unit.number(effect.upper)}"
 
 
-def _ends(effect: Effect) -> str:
-    return f"{effect.lower:.4g} .. {effect.upper:.4g}"
+def _ratio_ends(ratio: Effect) -> str:
+    return f"{ratio.lower:.3f} .. {ratio.upper:.3f}"
+
+
+def _tail(index: Effect | None) -> str:
+    if index is None:
+        return "-"
+    estimate, lower, upper = (
+        f"{x:.1f}" if x < 10.0 else ">10" for x in (index.estimate, index.lower, index.upper)
+    )
+    return f"{estimate} ({lower} .. {upper})"
 
 
 def _probability(value: float) -> str:
@@ -80,12 +91,16 @@ def _probability(value: float) -> str:
 
 
 def heading(comparison: Comparison) -> str:
-    """Return what is compared, in one line."""
+    """Return how the numbers are to be read, in one line."""
     better = "lower is better" if comparison.lower_is_better else "higher is better"
-    unit = "times in seconds" if comparison.kind == TIME else "payoffs"
+    unit = f"times in {comparison.unit.name}" if comparison.kind == TIME else "payoffs"
     blocks = "" if comparison.blocks is None else f", within {comparison.blocks:,} blocks"
+    return f"{unit}{blocks}; {better}; baseline {_shown_name(comparison.baseline)}"
+
+
+def _titled(comparison: Comparison) -> str:
     title = f"{printable(comparison.title)}: " if comparison.title else ""
-    return f"{title}{unit}{blocks}; {better}; baseline {_shown_name(comparison.baseline)}"
+    return title + heading(comparison)
 
 
 def footnotes(comparison: Comparison) -> list[str]:
@@ -113,7 +128,7 @@ def footnotes(comparison: Comparison) -> list[str]:
 def text_report(comparison: Comparison) -> str:
     """Return tables, verdicts and footnotes as plain text."""
     header, rows = means_table(comparison)
-    parts = [heading(comparison), "", text_table(header, rows, MEANS_RIGHT), ""]
+    parts = [_titled(comparison), "", text_table(header, rows, MEANS_RIGHT), ""]
     header, rows = data_table(comparison)
     parts += [text_table(header, rows, DATA_RIGHT), ""]
     parts += [_wrapped(sentence) for sentence in comparison.sentences]
@@ -129,7 +144,7 @@ def _wrapped(line: str) -> str:
 
 def markdown_report(comparison: Comparison) -> str:
     """Return verdicts, a table and footnotes as Markdown, for a comment on a pull request."""
-    lines = [f"**{_markdown(heading(comparison))}**", ""]
+    lines = [f"**{_markdown(_titled(comparison))}**", ""]
     lines += [f"- {_markdown(sentence)}" for sentence in comparison.sentences]
     header, rows = means_table(comparison)
     rule = ["--:" if i in MEANS_RIGHT else "---" for i in range(len(header))]
@@ -162,12 +177,7 @@ def html_report(comparison: Comparison) -> str:
     body = "".join(cells(row, "td") for row in rows)
     verdicts = "".join(f"<li>{escape(sentence)}</li>" for sentence in comparison.sentences)
     return (
-        f"<p>{escape(heading(comparison))}</p><ul>{verdicts}</ul>"
+        f"<p>{escape(_titled(comparison))}</p><ul>{verdicts}</ul>"
         f"<table><thead>{cells(header, 'th')}</thead><tbody>{body}</tbody></table>"
         f"<p>{'<br>'.join(escape(line) for line in footnotes(comparison))}</p>"
     )
-
-
-def spans_decades(low: float, high: float) -> bool:
-    """Tell whether positive values from `low` to `high` need a logarithmic axis."""
-    return low > 0.0 and math.isfinite(high) and high / low > 30.0

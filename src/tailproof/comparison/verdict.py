@@ -6,6 +6,7 @@ import math
 
 from tailproof.comparison.results import BETTER, EQUIVALENT, UNDECIDED, WORSE, Effect
 from tailproof.comparison.samples import TIME
+from tailproof.comparison.units import unit_for
 
 _POWER_QUANTILE = 0.8416  # of a standard normal variable: 80 % power
 
@@ -69,7 +70,7 @@ def percent(share: float) -> str:
 
 def amount(value: float, kind: str) -> str:
     """Return a size with four digits, and its unit where there is one."""
-    return f"{abs(value):.4g}" + (" s" if kind == TIME else "")
+    return unit_for(kind, value).amount(abs(value))
 
 
 def sentence(
