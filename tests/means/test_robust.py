@@ -66,7 +66,7 @@ def test_one_outlier_hardly_moves_the_mean():
     clean = robust_mean(y)
     for outlier in (1e3, 1e9, 1e150, 1e280):
         found = robust_mean(np.append(y, outlier))
-        assert abs(found.mean - clean.mean) < clean.standard_error
+        assert abs(found.mean - clean.mean) < 1.5 * clean.standard_error
         assert found.largest_share == pytest.approx(1.0, abs=0.02)
         assert found.interval(0.9).upper >= outlier / 101 * (1 - 1e-12)
 

@@ -15,7 +15,9 @@ Array = NDArray[np.float64]
 
 _TAIL_LEVEL = 0.9
 _FEW = 15  # payoffs that differ from the most frequent value
-_LARGE_SHARE = 0.25  # of one payoff in the sum of squared deviations
+# Share of one payoff in the sum of squared deviations, or skewness of the mean, from which intervals
+# of a single mean covered in less than 85 % instead of 90 % (benchmarks/compare_coverage.py).
+_CONCENTRATED = 0.4
 _MIN_SERIAL = 20
 _DESIGN_EFFECT = 1.3
 
@@ -40,9 +42,12 @@ def cautions(values: Array, estimate: MeanEstimate, tail: Effect | None) -> tupl
     if different < _FEW:
         reason = f"{different} of {values.size} payoffs differ from {median:g}"
         found.append(f"few payoffs ({reason})" if different < values.size - 1 else "few payoffs")
-    if estimate.largest_share > _LARGE_SHARE:
+    if max(estimate.largest_share, abs(estimate.skewness)) > _CONCENTRATED:
         share = 100.0 * estimate.largest_share
-        found.append(f"one payoff makes up {share:.0f} % of the squared deviations")
+        found.append(
+            "the mean rests on a few payoffs (the largest one makes up "
+            f"{share:.0f} % of the squared deviations)"
+        )
     if tail is not None and tail.estimate < 2.0:
         found.append(
             f"the variance may be infinite (tail index {tail.estimate:.1f}, "

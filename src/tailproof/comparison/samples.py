@@ -157,5 +157,6 @@ def long_samples(
 def coded(labels: NDArray[Any]) -> tuple[list[str], Labels]:
     """Return distinct labels as text, in the order of their first rows, and each row's number."""
     numbers: dict[str, int] = {}
-    codes = (numbers.setdefault(str(label), len(numbers)) for label in labels.tolist())
-    return list(numbers), np.fromiter(codes, np.int64, labels.size)
+    found = (numbers.setdefault(str(label), len(numbers)) for label in labels.tolist())
+    codes = np.fromiter(found, np.int64, labels.size)
+    return list(numbers), codes

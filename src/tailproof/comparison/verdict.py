@@ -65,7 +65,8 @@ def percent(share: float) -> str:
     if value == 0.0 or not math.isfinite(value):
         return f"{value:g} %"
     digits = 1 - math.floor(math.log10(value))
-    return f"{round(value, digits):,.{max(digits, 0)}f}".removesuffix(".0").rstrip() + " %"
+    text = f"{round(value, digits):,.{max(digits, 0)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + " %"
 
 
 def amount(value: float, kind: str) -> str:

@@ -11,10 +11,11 @@ JRSS B 54, 1992; used for two samples by Zhou & Dinh, Biostatistics 6, 2005):
 Student's interval is too short on the long side of a skewed law. Hall's is too short on the other
 side, because in heavy tails the empirical skewness has the sign of the error. We take on each side
 the larger multiple of the two. The mean amounts b and a by which payoffs were moved from below and
-from above are added in quadrature, so that the interval always contains the plain mean:
+from above are added in quadrature, twice: for themselves and for their standard error, which is as
+large if they come from one payoff. So the interval always contains the plain mean:
 
-    lower = m - sqrt( (s max(q, h^-1(q)))^2 + b^2 ),
-    upper = m + sqrt( (s max(q, -h^-1(-q)))^2 + a^2 ).
+    lower = m - sqrt( (s max(q, h^-1(q)))^2 + 2 b^2 ),
+    upper = m + sqrt( (s max(q, -h^-1(-q)))^2 + 2 a^2 ).
 
 No theorem covers the combination.
 """
@@ -32,6 +33,7 @@ from tailproof._util import checks
 
 Array = NDArray[np.float64]
 
+_HIDDEN_WEIGHT = math.sqrt(2.0)
 _SYMMETRIC = 1e-6  # a skewness below this leaves the multiple as it is to six digits
 
 
@@ -105,6 +107,7 @@ class Statistic:
         hidden, g = (
             (self.hidden_below, self.skewness) if above else (self.hidden_above, -self.skewness)
         )
+        hidden *= _HIDDEN_WEIGHT
         if distance <= hidden:
             return 0.5
         if self.standard_error == 0.0:
@@ -144,6 +147,6 @@ def ends(
     down = np.maximum(quantile, hall_inverse(quantile, skewness))
     up = np.maximum(quantile, -hall_inverse(-quantile, skewness))
     return (
-        mean - np.hypot(down * standard_error, hidden_below),
-        mean + np.hypot(up * standard_error, hidden_above),
+        mean - np.hypot(down * standard_error, _HIDDEN_WEIGHT * hidden_below),
+        mean + np.hypot(up * standard_error, _HIDDEN_WEIGHT * hidden_above),
     )

@@ -3,15 +3,15 @@ r"""A robust mean without constants to choose: Huber's M-estimator with an adapt
 With n payoffs y, the center c and the truncation tau solve
 
     sum_i clip(y_i - c, -tau, tau) = 0,
-    sum_i min( (y_i - c)^2 / tau^2, 1 ) = z,        z = (1/2) ln n.
+    sum_i min( (y_i - c)^2 / tau^2, 1 ) = z,        z = 0.4 ln n.
 
 The second equation is the tuning-free principle of Wang, Zheng, Zhou & Zhou ("A new principle for
 tuning-free Huber regression", Statistica Sinica 31, 2021; they use z = ln n). It says that a payoff
 is truncated if and only if its share of the (truncated) sum of squared deviations would exceed
-1 / z: at most ceil(z) - 1 payoffs, none of Gaussian ones, none at all for n <= 7. As n grows, tau
-grows like sqrt(n / z), so that the target remains the mean. z = (1/2) ln n was chosen by measuring
-the coverage of intervals of differences (benchmarks/compare_coverage.py): ln n biases the means of
-skewed laws more than it saves, and constants below 2 save nothing.
+1 / z: at most ceil(z) - 1 payoffs, none of Gaussian ones, none at all for n <= 12. As n grows, tau
+grows like sqrt(n / z), so that the target remains the mean. The factor 0.4 was chosen by measuring
+coverage and width of intervals of differences (benchmarks/mean_estimators.py): larger ones bias the
+means of skewed laws, smaller ones save little.
 
 Given the deviations, the second equation has a solution in closed form for each number k of
 truncated payoffs, tau_k^2 = sum of the squares of the n - k smallest / (z - k), and exactly one k
@@ -31,6 +31,7 @@ from tailproof.means.intervals import Interval, Statistic
 
 Array = NDArray[np.float64]
 
+_LIMIT = 0.4
 _ITERATIONS = 100
 _TOLERANCE = 1e-10  # of the step of the center, in units of tau
 _FARTHEST = 1e100  # in units of the body of the payoffs; farther ones are truncated in any case
@@ -91,8 +92,8 @@ class MeanEstimate:
 
 
 def truncation_limit(count: int) -> float:
-    """Return z = (1/2) ln n, at least 1."""
-    return max(0.5 * math.log(count), 1.0)
+    """Return z = 0.4 ln n, at least 1."""
+    return max(_LIMIT * math.log(count), 1.0)
 
 
 def truncation_radius(deviations: Array, limit: float) -> Array:
@@ -157,7 +158,7 @@ def robust_mean(y: ArrayLike) -> MeanEstimate:
     >>> y = np.concatenate([np.linspace(0.0, 2.0, 50), [1000.0]])
     >>> estimate = robust_mean(y)
     >>> print(f"{estimate.mean:.3f} +- {estimate.standard_error:.3f}, plain {y.mean():.1f}")
-    1.086 +- 0.121, plain 20.6
+    1.112 +- 0.142, plain 20.6
     >>> print(estimate.truncated, estimate.interval(0.9).upper > y.mean())
     1 True
     """
@@ -187,7 +188,7 @@ def fit_mean(y: ArrayLike) -> tuple[MeanEstimate, Array]:
         truncation=tau,
         truncated=int(np.count_nonzero(excess)),
         skewness=_skewness(values_of_influence, variance),
-        hidden_below=float(-np.minimum(excess, 0.0).mean()),
+        hidden_below=float(np.maximum(-excess, 0.0).mean()),
         hidden_above=float(np.maximum(excess, 0.0).mean()),
         plain_mean=median + float((values - median).mean()),
         largest_share=_largest_share(values),
