@@ -14,9 +14,9 @@ from tailproof.tails.order_statistics import largest
 Array = NDArray[np.float64]
 
 _TAIL_LEVEL = 0.9
-_FEW = 15  # payoffs that differ from the most frequent value
-# Share of one payoff in the sum of squared deviations, or skewness of the mean, from which intervals
-# of a single mean covered in less than 85 % instead of 90 % (benchmarks/compare_coverage.py).
+_FEW = 15  # payoffs that differ from the median
+# Share of one payoff in the sum of squared deviations, or skewness of the mean. Chosen so that few
+# samples are named of laws whose intervals hold, and most of those whose intervals do not.
 _CONCENTRATED = 0.4
 _MIN_SERIAL = 20
 _DESIGN_EFFECT = 1.3
