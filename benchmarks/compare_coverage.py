@@ -110,10 +110,13 @@ class Batch:
         )
 
 
-def batch_means(y: Array) -> Batch:
-    """Return the robust means of samples y (R, n), as `robust_mean` gives them one by one."""
+def batch_means(y: Array, limit: float | None = None) -> Batch:
+    """Return the robust means of samples y (R, n), as `robust_mean` gives them one by one.
+
+    `limit` replaces z = 0.4 ln n.
+    """
     n = y.shape[1]
-    center, radius = huber_center(y, truncation_limit(n))
+    center, radius = huber_center(y, truncation_limit(n) if limit is None else limit)
     psi = influence(y, center, radius)
     deviation = y - center[:, None]
     excess = deviation - np.clip(deviation, -radius[:, None], radius[:, None])

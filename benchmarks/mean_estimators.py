@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from compare_coverage import Batch, Law, contains, difference_interval
+from compare_coverage import Law, batch_means, contains, difference_interval
 from reporting import markdown_table
-from tailproof.means.robust import huber_center, influence, truncation_radius
+from tailproof.means.robust import huber_center, truncation_radius
 from tailproof.means.sequences import catoni_phi
 
 Array = NDArray[np.float64]
@@ -47,7 +47,11 @@ LAWS = {
 
 
 def huber(y: Array, factor: float) -> Array:
-    return huber_center(y, max(factor * math.log(y.shape[1]), 1.0))[0]
+    return huber_center(y, limit_of(factor, y))[0]
+
+
+def limit_of(factor: float, y: Array) -> float:
+    return max(factor * math.log(y.shape[1]), 1.0)
 
 
 def catoni(y: Array) -> Array:
@@ -85,22 +89,6 @@ ESTIMATORS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def batch(y: Array, factor: float) -> Batch:
-    n = y.shape[1]
-    center, radius = huber_center(y, max(factor * math.log(n), 1.0))
-    psi = influence(y, center, radius)
-    excess = y - center[:, None]
-    excess = excess - np.clip(excess, -radius[:, None], radius[:, None])
-    return Batch(
-        center,
-        np.square(psi).sum(axis=1) / (n - 1) / n,
-        (psi**3).mean(axis=1) / n**2,
-        np.maximum(-excess, 0.0).mean(axis=1),
-        np.maximum(excess, 0.0).mean(axis=1),
-        n,
-    )
-
-
 def error_row(law: Law, y: Array) -> list[str]:
     plain = np.quantile(np.abs(y.mean(axis=1) - law.mean), [0.5, 0.95])
     cells = []
@@ -113,7 +101,7 @@ def error_row(law: Law, y: Array) -> list[str]:
 def coverage_row(law: Law, y0: Array, y1: Array) -> list[str]:
     cells = []
     for factor in FACTORS:
-        a, b = batch(y0, factor), batch(y1, factor)
+        a, b = (batch_means(y, limit_of(factor, y)) for y in (y0, y1))
         equal = contains(difference_interval(b, a, 0.9), 0.0)
         scaled = contains(difference_interval(b.scaled(1.25), a, 0.9), 0.25 * law.mean)
         cells.append(f"{100 * equal:.1f}, {100 * scaled:.1f}")

@@ -80,6 +80,8 @@ def test_many_alternatives_show_the_baseline_and_the_best():
     assert len(labels) == 24
     assert "v59" in labels
     assert "v10" not in labels
+    assert "47 more alternatives: " in result.table()
+    assert result.table().count("earns") == 12
     assert result["v59"].verdict == "better"
     assert result["v0"].verdict == "worse"
 

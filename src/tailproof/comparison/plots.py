@@ -32,14 +32,8 @@ _STYLE = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
 
 
 def shown(comparison: Comparison) -> list[Alternative]:
-    """Return the alternatives to plot: all, or the baseline and the best ones by mean."""
-    everything = list(comparison.values())
-    if len(everything) <= _MOST_SHOWN:
-        return everything
-    sign = 1.0 if comparison.lower_is_better else -1.0
-    others = [a for a in everything if a.name != comparison.baseline]
-    others.sort(key=lambda a: sign * a.mean.estimate)
-    return [comparison[comparison.baseline], *others[: _MOST_SHOWN - 1]]
+    """Return the alternatives to plot: the baseline and the best ones by mean."""
+    return comparison.ranked[:_MOST_SHOWN]
 
 
 def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figure:

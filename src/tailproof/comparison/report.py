@@ -15,6 +15,7 @@ from tailproof.comparison.text import (
     footnotes,
     heading,
     means_table,
+    verdict_lines,
 )
 
 _MOST_PLOTTED = 30  # comparisons with plots on one page
@@ -29,18 +30,14 @@ def report_page(comparisons: Sequence[Comparison]) -> str:
 
 def _report_part(comparison: Comparison, *, with_plots: bool) -> dict[str, Any]:
     drawn = plots.images(comparison) if with_plots else {}
-    names = [a.name for a in comparison.values()]
     return {
         "title": comparison.title or f"{len(comparison)} alternatives",
         "heading": heading(comparison),
-        "verdicts": [
-            (a.verdict, a.sentence) for a in comparison.values() if a.difference is not None
-        ],
+        "verdicts": verdict_lines(comparison),
         "means": means_table(comparison),
         "means_right": MEANS_RIGHT,
         "data": data_table(comparison),
         "data_right": DATA_RIGHT,
-        "baseline": names.index(comparison.baseline),
         "plots": {name: svg_uri(svg) for name, svg in drawn.items()},
         "plotted": len(plots.shown(comparison)),
         "alternatives": len(comparison),

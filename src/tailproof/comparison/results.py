@@ -135,9 +135,16 @@ class Comparison(Mapping[str, Alternative]):
         return unit_for(self.kind, self[self.baseline].median)
 
     @property
+    def ranked(self) -> list[Alternative]:
+        """The baseline, then the other alternatives, the best mean first."""
+        sign = 1.0 if self.lower_is_better else -1.0
+        others = [a for a in self.values() if a.name != self.baseline]
+        return [self[self.baseline], *sorted(others, key=lambda a: sign * a.mean.estimate)]
+
+    @property
     def sentences(self) -> list[str]:
-        """The verdicts in words, one an alternative but the baseline."""
-        return [a.sentence for a in self.values() if a.name != self.baseline]
+        """The verdicts in words, one an alternative but the baseline, the best mean first."""
+        return [a.sentence for a in self.ranked[1:]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the payoffs, as what JSON can hold (infinities aside)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from html import escape
 
 from tailproof._util.console import printable, text_table
@@ -12,6 +13,7 @@ from tailproof.comparison.units import Unit
 from tailproof.comparison.verdict import percent
 
 _WIDTH = 100
+_MOST_LINES = 12  # verdicts or cautions; the table has all of them
 _MEANS = ("alternative", "payoffs", "mean", "interval", "P(best)")
 _AGAINST = ("difference", "interval", "ratio", "interval", "P(better)", "verdict")
 _DATA = ("alternative", "plain mean", "median", "tail index", "largest payoff", "limited")
@@ -30,7 +32,7 @@ def means_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str
             _probability(a.probability_best),
             *_against(a, unit),
         )
-        for a in comparison.values()
+        for a in comparison.ranked
     ]
     return (*_MEANS, *_AGAINST), rows
 
@@ -47,7 +49,7 @@ def data_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str,
             percent(a.largest_share),
             str(a.truncated),
         )
-        for a in comparison.values()
+        for a in comparison.ranked
     ]
     return _DATA, rows
 
@@ -87,7 +89,7 @@ def _tail(index: Effect | None) -> str:
 
 
 def _probability(value: float) -> str:
-    return f"{value:.3f}"
+    return "<0.001" if value < 5e-4 else ">0.999" if value >= 0.9995 else f"{value:.3f}"
 
 
 def heading(comparison: Comparison) -> str:
@@ -116,12 +118,25 @@ def footnotes(comparison: Comparison) -> list[str]:
     lines += comparison.notes
     if any(a.ratio is None for a in comparison.values() if a.difference is not None):
         lines.append("no ratio: the baseline's mean is not clearly above 0")
-    for a in comparison.values():
-        if a.cautions:
-            lines.append(
-                f"caution, {_shown_name(a.name)}: {'; '.join(a.cautions)}: intervals may cover "
-                "less often than stated"
-            )
+    cautioned = [a for a in comparison.ranked if a.cautions]
+    lines += [
+        f"caution, {_shown_name(a.name)}: {'; '.join(a.cautions)}: intervals may cover less often "
+        "than stated"
+        for a in cautioned[:_MOST_LINES]
+    ]
+    if len(cautioned) > _MOST_LINES:
+        lines.append(f"cautions for {len(cautioned) - _MOST_LINES} more alternatives")
+    return lines
+
+
+def verdict_lines(comparison: Comparison) -> list[tuple[str | None, str]]:
+    """Return verdicts and sentences of the best alternatives, and a count of the others."""
+    others = comparison.ranked[1:]
+    lines: list[tuple[str | None, str]] = [(a.verdict, a.sentence) for a in others[:_MOST_LINES]]
+    if len(others) > _MOST_LINES:
+        counts = Counter(a.verdict for a in others[_MOST_LINES:])
+        text = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        lines.append((None, f"{len(others) - _MOST_LINES} more alternatives: {text}"))
     return lines
 
 
@@ -131,7 +146,7 @@ def text_report(comparison: Comparison) -> str:
     parts = [_titled(comparison), "", text_table(header, rows, MEANS_RIGHT), ""]
     header, rows = data_table(comparison)
     parts += [text_table(header, rows, DATA_RIGHT), ""]
-    parts += [_wrapped(sentence) for sentence in comparison.sentences]
+    parts += [_wrapped(sentence) for _, sentence in verdict_lines(comparison)]
     parts += ["", *(_wrapped(f"note: {line}") for line in footnotes(comparison))]
     return "\n".join(parts)
 
@@ -145,7 +160,7 @@ def _wrapped(line: str) -> str:
 def markdown_report(comparison: Comparison) -> str:
     """Return verdicts, a table and footnotes as Markdown, for a comment on a pull request."""
     lines = [f"**{_markdown(_titled(comparison))}**", ""]
-    lines += [f"- {_markdown(sentence)}" for sentence in comparison.sentences]
+    lines += [f"- {_markdown(sentence)}" for _, sentence in verdict_lines(comparison)]
     header, rows = means_table(comparison)
     rule = ["--:" if i in MEANS_RIGHT else "---" for i in range(len(header))]
     lines += ["", _row(header), _row(rule), *(_row([_markdown(c) for c in row]) for row in rows)]
@@ -175,7 +190,7 @@ def html_report(comparison: Comparison) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
     body = "".join(cells(row, "td") for row in rows)
-    verdicts = "".join(f"<li>{escape(sentence)}</li>" for sentence in comparison.sentences)
+    verdicts = "".join(f"<li>{escape(text)}</li>" for _, text in verdict_lines(comparison))
     return (
         f"<p>{escape(_titled(comparison))}</p><ul>{verdicts}</ul>"
         f"<table><thead>{cells(header, 'th')}</thead><tbody>{body}</tbody></table>"
