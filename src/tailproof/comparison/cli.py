@@ -159,6 +159,8 @@ def _worse_alternatives(
     comparisons: Sequence[Comparison], threshold: tuple[float, bool] | None
 ) -> list[str]:
     """Return a line for each alternative that is worse by more than the threshold."""
+    from tailproof._util.console import printable
+
     if threshold is None:
         return []
     limit, relative = threshold
@@ -176,7 +178,7 @@ def _worse_alternatives(
                 )
             if _is_worse(a, limit, relative, lower_is_better=comparison.lower_is_better):
                 title = f"{comparison.title}: " if comparison.title else ""
-                found.append(f"worse: {title}{a.sentence}")
+                found.append(printable(f"worse: {title}{a.sentence}"))
     return found
 
 
