@@ -244,6 +244,7 @@ GOOD = [1.0, 2.0, 3.0, 5.0]
         ({"a": GOOD, "b": GOOD}, {"baseline": "c"}, "`baseline` must be an alternative"),
         ({"a": GOOD, "b": GOOD}, {"level": 1.0}, "level"),
         ({"a": GOOD, "b": GOOD}, {"moment_bound": 1.0}, "`moment_bound` needs `sequential`"),
+        ({"a": GOOD, "b": GOOD}, {"moment_order": 1.5}, "`moment_order` needs `moment_bound`"),
         ({"a": GOOD, "b": GOOD}, {"minimum_effect": 0.0}, "minimum_effect > 0"),
         ({"a": GOOD, "b": GOOD}, {"by": "x"}, "name columns of a data frame"),
         ({"a": GOOD, "b": GOOD[:3]}, {"pair": True}, "equally many"),

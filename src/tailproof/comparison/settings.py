@@ -28,6 +28,8 @@ class Settings:
             checks.positive("moment_bound", self.moment_bound)
             if not self.sequential:
                 raise ValueError("`moment_bound` needs `sequential`, but it is off.")
+        elif self.moment_order != 2.0:
+            raise ValueError("`moment_order` needs `moment_bound`, but there is none.")
 
 
 def assumption(settings: Settings, blocks: int | None) -> str:

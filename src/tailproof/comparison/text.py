@@ -115,6 +115,8 @@ def footnotes(comparison: Comparison) -> list[str]:
         + (f" ({corrected:.4g} % each, Bonferroni)" if corrected > level else "")
     ]
     lines.append(f"assumed: {comparison.assumption}")
+    if comparison.sequential:
+        lines.append("P(best) and P(better) are for a single look")
     lines += comparison.notes
     if any(a.ratio is None for a in comparison.values() if a.difference is not None):
         lines.append("no ratio: the baseline's mean is not clearly above 0")
