@@ -12,12 +12,13 @@ import tailproof
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "tailproof"
 
 # What each part of the package may import besides itself.
-BASE = {"_util", "_compiled", "kernels"}
+BASE = {"_util", "_compiled", "kernels", "means"}
 ALLOWED = {
     "__init__": {"plot"},
     "_util": set(),
     "_compiled": {"_util"},
     "kernels": {"_util"},
+    "means": {"_util"},
     "storage": BASE,
     "tails": {"_util"},
     "bandits": BASE | {"storage"},
@@ -28,8 +29,9 @@ ALLOWED = {
     "plot": BASE | {"search", "integrations"},
     "experiments": BASE | {"__init__", "bandits", "environments", "tails", "theory"},
     "tune": BASE | {"__init__", "search", "tails", "integrations", "plot"},
+    "comparison": {"__init__", "_util", "means", "tails"},
     "demo": {"_util", "experiments", "tune"},
-    "cli": {"__init__", "_util", "demo", "experiments", "tails", "theory", "tune"},
+    "cli": {"__init__", "_util", "comparison", "demo", "experiments", "tails", "theory", "tune"},
     "__main__": {"cli"},
 }
 

@@ -17,8 +17,8 @@ import tailproof as tp
 from practical.domains import Domain, Params
 from practical.problem import LOG, Problem
 from rivals.botorch_solver import BotorchSolver
-from rivals.methods import STUDENT_T
 from rivals.methods import METHODS as RIVALS
+from rivals.methods import STUDENT_T
 from rivals.methods import Solver as RivalSolver
 from rivals.optuna_solver import OptunaSolver
 from rivals.tailproof_solvers import OptimizerSolver, RandomSolver
@@ -263,15 +263,15 @@ METHODS: dict[str, Method] = {
         Method(
             "tailproof-kappa-1",
             "tailproof, kappa 1",
-            "tp.Optimizer with kappa=1 and exploration_rate=0",
-            _ours(tp.Options(kappa=1.0, exploration_rate=0.0)),
+            "tp.Optimizer with kappa=1",
+            _ours(tp.Options(kappa=1.0)),
             rival=False,
         ),
         Method(
             "student-t-gp",
             "Student-t GP",
-            "tp.Optimizer with a Student-t likelihood of 4 degrees of freedom and "
-            "exploration_rate=0",
+            "tp.Optimizer with a Student-t likelihood of 4 degrees of freedom, no warp and no "
+            "correction of the mean",
             _ours(STUDENT_T),
             assigned=True,
         ),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tailproof.bandits.optimizer import ArmOptimizer
     from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
+    from tailproof.comparison.analysis import compare
     from tailproof.kernels import (
         Linear,
         Matern,
@@ -55,6 +56,7 @@ _MODULES = {
     "bandits.optimizer": ("ArmOptimizer",),
     "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
+    "comparison.analysis": ("compare",),
     "kernels": (
         "Linear",
         "Matern",
@@ -106,6 +108,7 @@ __all__ = [
     "TheoryWarning",
     "Trial",
     "ata_gp_ucb",
+    "compare",
     "gp_ucb",
     "load",
     "maximize",

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
 import tailproof as tp
 from searches import LINE, MIXED, line, run, snapshot
-from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, StudentT, Winsorize
 
 LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)

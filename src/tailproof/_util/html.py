@@ -12,7 +12,7 @@ from typing import Any
 
 from tailproof._util.optional import require
 
-PACKAGES = ("_util", "tune", "experiments")
+PACKAGES = ("_util", "tune", "experiments", "comparison")
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tailproof import storage
 from tailproof._util import checks
 from tailproof.search import measurements
-from tailproof.search.acquisition.designs import exploratory_point, random_point, sobol_point
+from tailproof.search.acquisition.designs import random_point, sobol_point
 from tailproof.search.acquisition.optimize import maximize_ucb
 from tailproof.search.decision import plan as decision
 from tailproof.search.decision.stopping import RemainingGain
@@ -40,6 +40,8 @@ from tailproof.search.trials import (
 Array = NDArray[np.float64]
 AnySpace = Space | Configurations | ContextSpace
 
+# Two models: the one that recommends, and one of truncated payoffs that proposes now and then.
+ROBUST, DIRECT = "robust", "direct"
 # Every fourth fit does not start from the one before: a bad start is overcome, and a rebuilt
 # optimizer has at most four fits to repeat.
 _FRESH = 4
@@ -100,18 +102,19 @@ class Optimizer:
         self.space, self.options = space, options or Options()
         self.seed = checks.integer("seed", seed, low=0)
         self.minimize = checks.flag("minimize", minimize)
-        self._config = ModelConfig(
+        config = ModelConfig(
             kernel_layout(space, self.options),
             self.options.warp,
             self.options.noise,
             self.options.corrects_mean,
         )
+        self._configs = {ROBUST: config, DIRECT: config.direct()}
         self._n_initial = self.options.n_initial or max(6, space.dimension + 1)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
         self._completed: dict[int, CompletedTrial] = {}
         self._positions: list[Array] = []  # of the completed trials
-        self._model: ModelParameters | None = None
+        self._models: dict[str, ModelParameters] = {}
         self._posterior: tuple[Any, Posterior] | None = None
         self.fail_value = (
             None if fail_value is None else measurements.payoff("fail_value", fail_value)
@@ -571,19 +574,10 @@ class Optimizer:
         design = random_point if at_random else sobol_point
         if number < self._n_initial or len(self) < self._payoffs_at_first_fit():
             return design(space, number, [seed])
-        rate = self.options.exploration_rate
-        point = exploratory_point(space, number, rate, [seed, 0, 3], at_random=at_random)
-        if point is not None:
-            return point
         posterior = self._condition_model(pending)
-        if (
-            posterior.correction.deviation is not None
-        ):  # there may be a mean where no trial was made
-            point = exploratory_point(
-                space, number, rate, [seed, 0, 4], offset=0.5, at_random=at_random
-            )
-            if point is not None:
-                return point
+        every = self.options.second_opinion
+        if every and number % every == 0 and posterior.rests_on_tails:
+            posterior = self._condition_model(pending, DIRECT)
         U = self._stack_positions(pending)
         seen = np.vstack([np.array(self._positions), U])
         rng = np.random.default_rng([seed, number])
@@ -595,36 +589,39 @@ class Optimizer:
         """Return the number of payoffs at which the first fit is due."""
         return max(self._n_initial // 2, 2)
 
-    def _fit_model(self, observations: Observations) -> ModelParameters:
+    def _fit_model(self, observations: Observations, kind: str) -> ModelParameters:
         """Return the parameters of the last fit that was due, with those before it if needed."""
-        count = len(observations)
+        count, config = len(observations), self._configs[kind]
         if count < self._payoffs_at_first_fit():
-            return fit_model(observations, None, self._config)
+            return fit_model(observations, None, config)
         due = [self._payoffs_at_first_fit()]
         while next_refit(due[-1]) <= count:
             due.append(next_refit(due[-1]))
-        model = self._model
+        model = self._models.get(kind)
         if model is not None and model.count == due[-1]:
             return model
         begin = (len(due) - 1) // _FRESH * _FRESH
+        if kind == DIRECT:  # its fit does not start from the one before
+            begin = len(due) - 1
         if model is not None and model.count not in due[begin:]:
             model = None
         for index in range(begin, len(due)):
             if model is None or model.count < due[index]:
                 start = None if index == begin else model
-                model = fit_model(observations.take(slice(due[index])), start, self._config)
-        self._model = model
+                model = fit_model(observations.take(slice(due[index])), start, config)
         assert model is not None
+        self._models[kind] = model
         return model
 
-    def _condition_model(self, pending: list[Array]) -> Posterior:
+    def _condition_model(self, pending: list[Array], kind: str = ROBUST) -> Posterior:
         """Return the posterior given all payoffs and pending positions; the last one is kept."""
-        key = (len(self), len(pending), np.array(pending).tobytes())
+        key = (kind, len(self), len(pending), np.array(pending).tobytes())
         if self._posterior is None or self._posterior[0] != key:
             observations = self._observations()
             waiting = self.space.encode(self._stack_positions(pending))
-            model = self._fit_model(observations)
-            self._posterior = (key, condition(observations, waiting, model, self._config))
+            model = self._fit_model(observations, kind)
+            posterior = condition(observations, waiting, model, self._configs[kind])
+            self._posterior = (key, posterior)
         return self._posterior[1]
 
     def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:

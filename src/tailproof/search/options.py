@@ -37,11 +37,10 @@ class Options:
     n_initial
         Number of trials of the initial design; None for 6, or one more than
         there are parameters if that is more.
-    exploration_rate
-        Rate of trials that explore the whole space independently of the model: the next point of
-        a Sobol sequence whenever `exploration_rate` * sqrt(trials) passes a whole number, and
-        twice as often while the rate of outliers may vary over the space, because a mean may
-        rest on outliers where no trial was made yet; 0 for none.
+    second_opinion
+        While the mean rests on the tails of the noise, every so many trials are proposed by a
+        Gaussian process of truncated payoffs, which takes outliers at their value: it may find
+        where the mean is good although most payoffs are not. 0 for none.
     """
 
     warp: str = "learnt"
@@ -51,10 +50,12 @@ class Options:
     kernel: str = "matern"
     additive_groups: tuple[tuple[str, ...], ...] | None = None
     n_initial: int | None = None
-    exploration_rate: float = 0.0
+    second_opinion: int = 4
 
     def __post_init__(self) -> None:
-        checks.fields(self, kappa=checks.non_negative, exploration_rate=checks.non_negative)
+        checks.fields(
+            self, kappa=checks.non_negative, second_opinion=functools.partial(checks.integer, low=0)
+        )
         checks.choice("kernel", self.kernel, KERNELS)
         checks.choice("warp", self.warp, ("learnt", "identity"))
         checks.choice("noise", self.noise, ("learnt", "gaussian", "student-t"))

@@ -8,7 +8,7 @@ file whose first line holds numbers only has no header: its columns are named co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,15 +25,24 @@ _REPORT_EVERY = 1_000_000  # rows
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """Which columns are read: payoffs, the arms' labels, and the notes about the other columns."""
+class ReadingPlan:
+    """Which columns are read: payoffs, the arms' labels, other labels, and notes on the others."""
 
     values: list[str]
     by: str | None
     notes: list[str]
+    block: str | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that are read as text."""
+        return [name for name in (self.by, self.block) if name is not None]
 
 
-def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
+PlannedColumns: TypeAlias = tuple[ReadingPlan, tables.Columns]
+
+
+def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> ReadingPlan:
     notes, first = [], 0
     if not numeric[0] or not header[0].strip():
         first = 1
@@ -50,19 +59,29 @@ def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> _Plan:
     if len(set(values)) < len(values):
         twice = sorted({name for name in values if values.count(name) > 1})
         raise ValueError(f"columns must have distinct names, but got {listed(twice)} twice.")
-    return _Plan(values, None, notes)
+    return ReadingPlan(values, None, notes)
 
 
 def _reading_plan(
-    header: Sequence[str], numeric: Sequence[bool], by: str | None, value: str | None
-) -> _Plan:
+    header: Sequence[str],
+    numeric: Sequence[bool],
+    by: str | None,
+    value: str | None,
+    block: str | None = None,
+) -> ReadingPlan:
     """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
-    for role, name in (("by", by), ("value", value)):
+    for role, name in (("by", by), ("value", value), ("block", block)):
         if name is not None and name not in header:
             raise ValueError(
                 f"`{role}` must be a column of the file, but got {role}={name!r}; "
                 f"there are {listed(header)}."
             )
+    if block is not None:
+        if block in (by, value):
+            raise ValueError(f"`block` must be a column of its own, but it is {block!r} as well.")
+        others = [i for i, name in enumerate(header) if name != block]
+        plan = _reading_plan([header[i] for i in others], [numeric[i] for i in others], by, value)
+        return replace(plan, block=block)
     if by is not None and value is None:
         candidates = [
             n for n, good in zip(header, numeric, strict=True) if good and n not in ("", by)
@@ -77,10 +96,10 @@ def _reading_plan(
         return _wide_reading_plan(header, numeric)
     if value == by:
         raise ValueError(f"`by` and `value` must be two columns, but both are {value!r}.")
-    return _Plan([value], by, [])
+    return ReadingPlan([value], by, [])
 
 
-def _table_of_series(plan: _Plan, columns: tables.Columns) -> Table:
+def _table_of_series(plan: ReadingPlan, columns: tables.Columns) -> Table:
     arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
         check_magnitude(name, array)
@@ -90,19 +109,22 @@ def _table_of_series(plan: _Plan, columns: tables.Columns) -> Table:
     return Table(split(list(columns.labels[plan.by]), columns[plan.by], arrays[plan.values[0]]))
 
 
-def _csv_table(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
+def _csv_columns(
+    path: Path, by: str | None, value: str | None, block: str | None, progress: Progress
+) -> PlannedColumns:
     with tables.open_csv(path, "a table of payoffs", header_optional=True) as file:
         if file.first is None:
             file.fail("a header and no rows")
         sample = file.first if len(file.first) == len(file.header) else file.header
         # An empty cell is a missing number rather than text: the error will name its line.
         numeric = [tables.is_number(cell) or not cell.strip() for cell in sample]
-        plan = _reading_plan(file.header, numeric, by, value)
-        labels = [] if plan.by is None else [plan.by]
-        return _table_of_series(plan, file.read(plan.values, labels, progress=progress))
+        plan = _reading_plan(file.header, numeric, by, value, block)
+        return plan, file.read(plan.values, plan.labels, progress=progress)
 
 
-def _parquet_table(path: Path, by: str | None, value: str | None, progress: Progress) -> Table:
+def _parquet_columns(
+    path: Path, by: str | None, value: str | None, block: str | None, progress: Progress
+) -> PlannedColumns:
     arrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     try:
         file = parquet.ParquetFile(path)
@@ -115,12 +137,12 @@ def _parquet_table(path: Path, by: str | None, value: str | None, progress: Prog
         ]
         if not schema.names:
             raise DataFileError(f"{path}: expected columns of payoffs, but found none.")
-        plan, columns = _reading_plan(schema.names, numeric, by, value), tables.Columns()
+        plan, columns = _reading_plan(schema.names, numeric, by, value, block), tables.Columns()
         for name in plan.values:
             if not numeric[schema.names.index(name)]:
                 kind = schema.field(name).type
                 raise ValueError(f"`{name}` must hold numbers, but got a column of type {kind}.")
-        wanted = plan.values if plan.by is None else [*plan.values, plan.by]
+        wanted = [*plan.values, *plan.labels]
         for batch in file.iter_batches(batch_size=tables.CHUNK_ROWS, columns=wanted):
             for name in plan.values:
                 values = batch.column(name).cast(arrow.float64()).to_numpy(zero_copy_only=False)
@@ -131,16 +153,16 @@ def _parquet_table(path: Path, by: str | None, value: str | None, progress: Prog
                         f"in row {columns.rows + wrong[0] + 1}, column {name!r}."
                     )
                 columns.add(name, values)
-            if plan.by is not None:
-                columns.add_text(plan.by, [str(x) for x in batch.column(plan.by).to_pylist()])
+            for name in plan.labels:
+                columns.add_text(name, [str(x) for x in batch.column(name).to_pylist()])
             columns.rows += batch.num_rows
             progress(columns.rows)
     if not columns.rows:
         raise DataFileError(f"{path}: expected rows of payoffs, but found none.")
-    return _table_of_series(plan, columns)
+    return plan, columns
 
 
-_READERS = {".csv": _csv_table, ".parquet": _parquet_table, ".pq": _parquet_table}
+_READERS = {".csv": _csv_columns, ".parquet": _parquet_columns, ".pq": _parquet_columns}
 
 
 def read_table(
@@ -151,6 +173,21 @@ def read_table(
     progress: Progress | None = None,
 ) -> Table:
     """Read arms from a CSV or Parquet file; `diagnose_file` documents the arguments."""
+    return _table_of_series(*read_columns(path, by=by, value=value, progress=progress))
+
+
+def read_columns(
+    path: str | Path,
+    *,
+    by: str | None = None,
+    value: str | None = None,
+    block: str | None = None,
+    progress: Progress | None = None,
+) -> PlannedColumns:
+    """Read the columns of payoffs and labels of a CSV or Parquet file.
+
+    `by` and `value` choose them as in `diagnose_file`; `block` is one more column of labels.
+    """
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -165,4 +202,4 @@ def read_table(
             reported = rows // _REPORT_EVERY
             progress(rows)
 
-    return reader(path, by, value, report)
+    return reader(path, by, value, block, report)

@@ -72,7 +72,8 @@ class TailConstants:
     signal_shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.7)
     indifference: float = 1.0  # difference of log likelihoods
     least_probability: float = 0.02
-    features: int = 96
+    features: int = 96  # of the process of a varying correction: it is known roughly only
+    large_shift: float = 0.5  # from the location to the mean, in robust standard deviations
 
 
 @dataclass(frozen=True)

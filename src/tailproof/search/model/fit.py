@@ -84,13 +84,15 @@ def fit_model(
     )
     t = model.standardize(observations.payoffs)
     if is_sparse(t):
-        config = replace(config, warp="identity", noise="gaussian", corrects_mean=False)
+        config = config.direct()
+    if config.truncates:
         bound = tuning_free_bound(t, TAIL.exceedances)
-        model = replace(model, law=NoiseLaw(), truncation=bound)
+        model = replace(model, law=NoiseLaw(), truncation=bound or math.inf)
     t = model.truncate(t)
     model = replace(model, warp=_fit_warp(t, observations.points, kernel, config))
     rows = evenly_spaced(count, FIT.payoffs)
     rounds = FIT.rounds_at_first if previous is None else FIT.rounds
+    rounds = 1 if config.noise == "gaussian" else rounds
     model = _fit_kernel_and_law(observations.take(rows), t[rows], model, rounds, config)
     inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
     model = replace(model, inducing_points=inducing)
@@ -116,7 +118,7 @@ def _fit_kernel_and_law(
     for turn in range(rounds):
         variances = np.where(single, 1.0 / u, np.maximum(known / kernel.noise_var, 1e-12))
         sample = Sample.summarize(points, z, variances)
-        steps = FIT.first_steps if rounds == FIT.rounds_at_first and turn == 0 else FIT.next_steps
+        steps = FIT.next_steps if turn else FIT.first_steps
         kernel = maximize_posterior(layout, sample, config.prior, kernel, steps)
         inducing = inducing_points_for(layout, kernel.lengthscales, points)
         design = make_design(layout, kernel, points, points[:0], inducing)

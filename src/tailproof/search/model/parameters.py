@@ -10,7 +10,7 @@ median or the mode.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +50,18 @@ class ModelConfig:
     """How the model is fitted: choices of the practical optimizer, none from a theorem."""
 
     layout: KernelLayout  # of the encoded configurations
-    warp: str = "learnt"  # or "identity", "log"
+    warp: str = "learnt"  # or "identity"
     noise: str = "learnt"  # or "gaussian", "student-t"
     corrects_mean: bool = True
+    truncates: bool = False  # payoffs, by adaptive truncation, before anything else
     prior: Prior = field(default_factory=Prior)
+
+    def direct(self) -> ModelConfig:
+        """Return the configuration of a Gaussian process of truncated payoffs.
+
+        It estimates the mean without a location, as the paper's TGP-UCB does.
+        """
+        return replace(self, warp="identity", noise="gaussian", corrects_mean=False, truncates=True)
 
 
 @dataclass(frozen=True)

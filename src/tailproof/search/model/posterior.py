@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from tailproof.search.model.constants import FIT, INTERVAL
+from tailproof.search.model.constants import FIT, INTERVAL, TAIL
 from tailproof.search.model.fit import fit_location
 from tailproof.search.model.gp import GPPosterior
 from tailproof.search.model.mean_correction import CorrectionPosterior, condition_correction
@@ -36,6 +36,12 @@ class Posterior:
     def clipped(self) -> NDArray[np.bool_]:
         """Which payoffs count for less than half of a usual one, (n,)."""
         return self.weights < 0.5
+
+    @property
+    def rests_on_tails(self) -> bool:
+        """Whether the mean lies well away from the location, compared with the payoffs' spread."""
+        shift = self.parameters.warp.shift(np.array(self.correction.mean))
+        return abs(float(shift)) > TAIL.large_shift
 
     def _varying(self, X: Array) -> tuple[Array, Array]:
         """Return the shift of a correction that varies, less the constant's, and its variance."""

@@ -2,14 +2,14 @@
 
 Costs and revenues often span decades over a search space, and their noise grows with their mean.
 On such payoffs a stationary process with one noise law is wrong; on their logarithms it is right.
-A warp is the identity or a logarithm on one side,
+A warp is the identity or a logarithm that compresses bad payoffs,
 
-    lower:  h(t) = -log(1 + (edge - t) / unit)  for t <= edge,  (t - edge) / unit  beyond,
-    upper:  h(t) =  log(1 + (t - edge) / unit)  for t >= edge,  (t - edge) / unit  beyond,
+    h(t) = -log(1 + (edge - t) / unit)  for t <= edge,  (t - edge) / unit  beyond,
 
-of standardized payoffs t (larger is better), so "lower" compresses bad payoffs. Edge and unit
-follow from order statistics, which makes all of it invariant to y -> a y + c. Warped payoffs are
-standardized in turn: z = (h(t) - location) / scale.
+of standardized payoffs t (larger is better). Good payoffs are not compressed: what is far above the
+rest is what a search for the best mean must not overlook. Edge and unit follow from order
+statistics, which makes all of it invariant to y -> a y + c. Warped payoffs are standardized in
+turn: z = (h(t) - location) / scale.
 
 The warp is chosen by the leave-one-out predictive density of a Gaussian process (Snelson et al.,
 2004, learn a warp by marginal likelihood), see `choose_warp`.
@@ -29,7 +29,7 @@ from tailproof.search.model.constants import CONSTANT_VAR, WARP
 
 Array = NDArray[np.float64]
 
-IDENTITY, LOWER, UPPER = "identity", "lower", "upper"
+IDENTITY, LOG = "identity", "log"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Warp:
 
     Examples
     --------
-    >>> warp = Warp("lower", edge=0.0, unit=1.0)
+    >>> warp = Warp("log", edge=0.0, unit=1.0)
     >>> np.round(warp.forward(np.array([-99.0, 0.0, 1.0])), 2)
     array([-4.61, -0.  ,  1.  ])
     >>> np.round(warp.inverse(warp.forward(np.array([-99.0, 0.0, 1.0]))), 9)
@@ -51,17 +51,12 @@ class Warp:
     location: float = 0.0
     scale: float = 1.0
 
-    @property
-    def _sign(self) -> float:
-        """-1 if bad payoffs are compressed, else 1."""
-        return -1.0 if self.kind == LOWER else 1.0
-
     def forward(self, t: Array) -> Array:
         """Return z of standardized payoffs, (n,)."""
         if self.kind == IDENTITY:
             return (t - self.location) / self.scale
-        d = self._sign * (t - self.edge) / self.unit
-        h = self._sign * np.where(d > 0.0, np.log1p(np.maximum(d, 0.0)), d)
+        d = (self.edge - t) / self.unit
+        h = -np.where(d > 0.0, np.log1p(np.maximum(d, 0.0)), d)
         return (h - self.location) / self.scale
 
     def inverse(self, z: Array) -> Array:
@@ -69,15 +64,14 @@ class Warp:
         h = z * self.scale + self.location
         if self.kind == IDENTITY:
             return h
-        d = self._sign * h
-        d = np.where(d > 0.0, np.expm1(np.minimum(d, WARP.largest_exponent)), d)
-        return self.edge + self._sign * self.unit * d
+        d = np.where(h < 0.0, np.expm1(np.minimum(-h, WARP.largest_exponent)), -h)
+        return self.edge - self.unit * d
 
     def log_slope(self, t: Array) -> Array:
         """Return ln dz / dt, (n,)."""
         if self.kind == IDENTITY:
             return np.full(len(t), -math.log(self.scale))
-        d = self._sign * (t - self.edge) / self.unit
+        d = (self.edge - t) / self.unit
         return -np.log1p(np.maximum(d, 0.0)) - math.log(self.unit * self.scale)
 
     def relative_residual(self, residual: Array) -> Array:
@@ -88,8 +82,7 @@ class Warp:
         """
         if self.kind == IDENTITY:
             return residual
-        s = self._sign * self.scale
-        return np.expm1(np.minimum(s * residual, WARP.largest_exponent)) / s
+        return -np.expm1(np.minimum(-self.scale * residual, WARP.largest_exponent)) / self.scale
 
     def shift(self, correction: Array) -> Array:
         """Return the shift in z that multiplies as a mean relative residual does.
@@ -98,20 +91,19 @@ class Warp:
         """
         if self.kind == IDENTITY:
             return correction
-        s = self._sign * self.scale
-        return np.log(np.maximum(1.0 + s * correction, WARP.least_ratio)) / s
+        return -np.log(np.maximum(1.0 - self.scale * correction, WARP.least_ratio)) / self.scale
 
     def shift_slope(self, correction: Array) -> Array:
         """Return the derivative of `shift`."""
         if self.kind == IDENTITY:
             return np.ones_like(correction)
-        ratio = 1.0 + self._sign * self.scale * correction
+        ratio = 1.0 - self.scale * correction
         return np.where(ratio > WARP.least_ratio, 1.0 / np.maximum(ratio, WARP.least_ratio), 0.0)
 
     @property
     def shift_curvature(self) -> float:
         """Return the second derivative of `shift` over its first, squared."""
-        return 0.0 if self.kind == IDENTITY else -self._sign * self.scale
+        return 0.0 if self.kind == IDENTITY else self.scale
 
 
 def location_and_spread(z: Array) -> tuple[float, float]:
@@ -130,7 +122,7 @@ def standardized_warp(warp: Warp, t: Array) -> Warp:
 
 
 def candidate_warps(t: Array) -> list[Warp]:
-    """Return the identity and logarithms on either side, in several units, all standardized.
+    """Return the identity and logarithms in several units, all standardized.
 
     One payoff in twenty, and one more, may lie beyond the edge: no single payoff sets it.
     """
@@ -140,8 +132,7 @@ def candidate_warps(t: Array) -> list[Warp]:
         ordered = np.sort(t)
         beyond = len(t) // WARP.payoffs_per_extreme
         for unit in WARP.units:
-            found.append(Warp(LOWER, float(ordered[-1 - beyond]), unit))
-            found.append(Warp(UPPER, float(ordered[beyond]), unit))
+            found.append(Warp(LOG, float(ordered[-1 - beyond]), unit))
     return [standardized_warp(warp, t) for warp in found]
 
 
