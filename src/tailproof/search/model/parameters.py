@@ -50,7 +50,7 @@ class ModelConfig:
     """How the model is fitted: choices of the practical optimizer, none from a theorem."""
 
     layout: KernelLayout  # of the encoded configurations
-    warp: str = "learnt"  # or "identity", "log"
+    warp: str = "learnt"  # or "identity"
     noise: str = "learnt"  # or "gaussian", "student-t"
     corrects_mean: bool = True
     prior: Prior = field(default_factory=Prior)
@@ -96,6 +96,12 @@ class ModelParameters:
         # In halves, and clipped before they are divided: nothing may overflow.
         half = np.clip(0.5 * payoffs - 0.5 * self.location, -most * self.scale, most * self.scale)
         return np.round(2.0 * half / self.scale * STANDARDIZE.grains) / STANDARDIZE.grains
+
+    def standardize_error(self, sem: Array) -> Array:
+        """Return standard errors in units of `scale`, rounded relatively and limited as payoffs."""
+        most = STANDARDIZE.largest * self.count * self.scale
+        mantissa, exponent = np.frexp(np.minimum(sem, most) / self.scale)
+        return np.ldexp(np.round(mantissa * STANDARDIZE.grains) / STANDARDIZE.grains, exponent)
 
     def truncate(self, t: Array) -> Array:
         """Return standardized payoffs truncated at -+ `truncation`."""

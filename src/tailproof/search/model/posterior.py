@@ -16,7 +16,11 @@ from scipy.special import log_ndtr, ndtri, ndtri_exp
 from tailproof.search.model.constants import FIT, INTERVAL
 from tailproof.search.model.fit import known_variances, relative_residuals, reweigh
 from tailproof.search.model.gp import GPPosterior, make_design
-from tailproof.search.model.mean_correction import CorrectionPosterior, condition_correction
+from tailproof.search.model.mean_correction import (
+    CorrectionPosterior,
+    Residuals,
+    condition_correction,
+)
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
 Array = NDArray[np.float64]
@@ -29,13 +33,22 @@ class Posterior:
     parameters: ModelParameters  # of the last fit
     location: GPPosterior  # of g
     correction: CorrectionPosterior  # of c
-    residuals: Array  # of the payoffs around the location, in units of the noise, (n,)
-    weights: Array  # of the payoffs in the location GP, relative to the mode's, (n,)
+    residuals: Residuals  # of the single payoffs around the location
+    weights: Array  # that the noise law gives to the residuals, relative to its mode's, (n,)
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
         """Which payoffs count for less than half of a usual one, (n,)."""
         return self.weights < 0.5
+
+    @property
+    def noise_residuals(self) -> Array:
+        """Relative residuals where the location is known better than single payoffs, (k,).
+
+        Elsewhere a residual may be an effect of the parameters that the process has not learnt.
+        """
+        share = self.residuals.weights(math.sqrt(self.residuals.noise_var))
+        return self.residuals.values[share >= 0.5]
 
     def _varying(self, X: Array) -> tuple[Array, Array]:
         """Return the shift of a correction that varies, less the constant's, and its variance."""
@@ -185,16 +198,16 @@ def condition(
     u[:shared] = parameters.precision[:shared]
     u, fitted = reweigh(design, kernel.noise_var, law, z, u, known, FIT.steps_between)
     correction = CorrectionPosterior()
+    residuals = relative_residuals(observations, parameters, fitted, z, known)
     if config.corrects_mean:
-        residuals = relative_residuals(observations, parameters, fitted, z, known)
         correction = condition_correction(
             residuals, parameters.correction, layout, pending, inducing
         )
     x = (z - fitted.fitted) / math.sqrt(kernel.noise_var)
-    usual = law.weights(np.where(x < 0.0, -0.0, 0.0) - (x < 0.0) * 1e-12, np.zeros(len(x)))
-    return Posterior(
-        parameters, fitted.posterior(), correction, x, np.where(single, u / usual, 1.0)
-    )
+    none = np.zeros(len(x))
+    weights = law.weights(x, none) / law.weights(1e-12 * np.sign(x), none)
+    weights = np.where(single, weights, 1.0)
+    return Posterior(parameters, fitted.posterior(), correction, residuals, weights)
 
 
 def interval(posterior: Posterior, X: Array, level: float) -> tuple[Array, Array, Array]:
@@ -221,10 +234,11 @@ def keep_sign(values: Array, least: float, largest: float) -> Array:
     >>> keep_sign(np.array([-5.0, 1.0, 3.0]), 1.0, 9.0).round(4)
     array([0.0025, 1.    , 3.    ])
     """
-    if least < 0.0 < largest:
+    if least < 0.0 < largest or least == largest == 0.0:
         return values
     if largest <= 0.0:
         return -keep_sign(-values, -largest, -least)
     if least == 0.0:
         return np.maximum(values, 0.0)
-    return np.where(values < least, least * np.exp(np.minimum(values / least - 1.0, 0.0)), values)
+    below = np.clip(values, -700.0 * least, least)  # exp neither overflows nor becomes zero
+    return np.where(values < least, least * np.exp(below / least - 1.0), values)
