@@ -9,6 +9,13 @@ from tailproof.search.model.parameters import Observations
 from tailproof.search.state import to_state
 
 LINE = tp.Space(x=tp.Float(0, 1))
+# What may be modeled in place of the defaults: for comparison.
+OPTIONS = {
+    "learnt": tp.Options(),
+    "gaussian": tp.Options(warp="identity", noise="gaussian", corrects_mean=False),
+    "student-t": tp.Options(warp="identity", noise="student-t", corrects_mean=False),
+    "no correction": tp.Options(corrects_mean=False),
+}
 MIXED = tp.Space(
     lr=tp.Float(1e-4, 1e-1, log=True), n=tp.Int(1, 6), act=tp.Choice("a", "b"), k=tp.Fixed(3)
 )
@@ -44,10 +51,14 @@ def observations(n=80, seed=0, noise=lambda rng, n: 0.3 * rng.standard_t(1.5, n)
     """Payoffs sin(5 x) + noise at random points of the unit square."""
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2))
-    return Observations(points, np.sin(5.0 * points[:, 0]) + noise(rng, n))
+    return single_payoffs(points, np.sin(5.0 * points[:, 0]) + noise(rng, n))
+
+
+def single_payoffs(points, payoffs):
+    return Observations(points, payoffs, np.full(len(payoffs), np.nan))
 
 
 def snapshot(opt):
     """The state of an optimizer as plain data: what determines it."""
     header, arrays = to_state(opt)
-    return header, {name: array.tolist() for name, array in arrays.items()}
+    return header, {name: repr(array.tolist()) for name, array in arrays.items()}  # NaN is NaN

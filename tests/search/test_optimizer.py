@@ -1,16 +1,16 @@
 """The practical optimizer: its bookkeeping and its invariances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tailproof as tp
-from searches import LINE, MIXED, line, payoff, run, snapshot
-from tailproof.search.model.robust_loss import AdaptiveWindow, Gaussian, StudentT, Winsorize
+from searches import LINE, MIXED, OPTIONS, line, payoff, run, snapshot
 
-LOSSES = [AdaptiveWindow(), Gaussian(), Winsorize(), StudentT()]
-ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+ALL_OPTIONS = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 
 
 # ---- bookkeeping --------------------------------------------------------------------------------
@@ -110,11 +110,13 @@ def test_a_rebuilt_optimizer_proposes_the_same():
     assert again.propose(25, waiting) == opt.ask().params
 
 
-@ALL_LOSSES
-def test_a_saved_optimizer_goes_on_bit_for_bit(loss, tmp_path):
-    options = tp.Options(loss=loss, n_initial=5)
-    opt = tp.Optimizer(MIXED, seed=3, minimize=True, options=options)
-    run(opt, 17)
+@ALL_OPTIONS
+def test_a_saved_optimizer_goes_on_bit_for_bit(options, tmp_path):
+    opt = tp.Optimizer(MIXED, seed=3, minimize=True, options=replace(options, n_initial=5))
+    run(opt, 13)
+    opt.tell(opt.ask(), [0.5, 1.5, 0.7])
+    opt.tell(opt.ask(), mean=0.4, sem=0.2, n=12)
+    run(opt, 2)
     opt.add({"lr": 0.01, "n": 2, "act": "a", "k": 3}, -1.0)
     lost, kept = opt.ask(), opt.ask()
     opt.withdraw(lost)
@@ -123,7 +125,7 @@ def test_a_saved_optimizer_goes_on_bit_for_bit(loss, tmp_path):
     assert snapshot(again) == snapshot(opt)
     assert (again.options, again.space, again.pending) == (opt.options, opt.space, [kept])
     for optimizer in (opt, again):
-        optimizer.tell(kept.number, 0.25)
+        optimizer.tell(kept.number, [0.25, 0.3])
         optimizer.tell(lost.number, 0.5)
     assert run(again, 6) == run(opt, 6)
     assert again.recommend() == opt.recommend()
@@ -169,14 +171,29 @@ def test_units_do_not_matter(a, c, seed):
     assert scaled.clipped == usual.clipped
 
 
-@pytest.mark.parametrize(
-    "loss", [Gaussian(), Winsorize(), StudentT()], ids=lambda o: type(o).__name__
-)
-def test_units_do_not_matter_to_other_losses(loss):
-    options = tp.Options(loss=loss)
+@ALL_OPTIONS
+def test_units_do_not_matter_whatever_is_modeled(options):
     asked = run(tp.Optimizer(MIXED, options=options), 16)
     other = tp.Optimizer(MIXED, options=options)
     assert run(other, 16, lambda params, i: 1e3 * payoff(params, i) - 77.0) == asked
+
+
+@pytest.mark.parametrize(("a", "c"), [(3.7, 0.0), (0.01, -5.0), (1e6, 1e5)])
+def test_units_do_not_matter_to_several_payoffs_and_means(a, c):
+    asked = []
+    for scale, offset in ((1.0, 0.0), (a, c)):
+        opt, places = tp.Optimizer(MIXED, seed=2), []
+        for i in range(18):
+            trial = opt.ask()
+            places.append(trial.params)
+            y = scale * payoff(trial.params, i) + offset
+            if i % 3 == 0:
+                opt.tell(trial, mean=y, sem=scale * (0.1 + 0.01 * i), n=4 + i)
+            else:
+                opt.tell(trial, [y, y + 0.3 * scale] if i % 3 == 1 else y)
+        found = opt.recommend()
+        asked.append((places, found.params))
+    assert asked[0] == asked[1]
 
 
 def test_minimizing_is_maximizing_the_negative():

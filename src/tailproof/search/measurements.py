@@ -41,7 +41,7 @@ def measured(
             raise ValueError("`mean` must be given with `sem` and `n`, but got none.")
         if value is None:
             raise ValueError("`value` or `mean` must be given, but got neither.")
-        if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes):
+        if not _is_several(value):
             return CompletedTrial(trial, payoff("value", value))
         values = tuple(payoff(f"value[{i}]", single) for i, single in enumerate(value))
         if not values:
@@ -59,6 +59,14 @@ def measured(
         raise ValueError(f"`sem <= {checks.LARGEST_PAYOFF:g}` must hold, but got sem={sem!r}.")
     count = 1 if n is None else checks.integer("n", n, low=1)
     return CompletedTrial(trial, payoff("mean", mean), (), error, count)
+
+
+def _is_several(value: Any) -> bool:
+    """Tell whether a value holds several payoffs; arrays without axes and text are single."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    text = isinstance(value, str | bytes | bytearray | memoryview)
+    return isinstance(value, Sequence) and not text
 
 
 def observations(completed: Sequence[CompletedTrial], points: Any, sign: float) -> Observations:

@@ -48,8 +48,9 @@ _FRESH = 4
 # Of pending trials about one in so many may be this close to each other, as a share of the cube's
 # side: pending trials do not move the mean, which would send all of them to one place.
 _SHARE, _CLOSE = 4, 0.01
-# Fewest payoffs whose tails are diagnosed.
-_FEWEST_FOR_TAILS = 20
+# Fewest payoffs whose tails are diagnosed, and the variance below which noise is none: a hundredth
+# of the payoffs' deviation.
+_FEWEST_FOR_TAILS, _LEAST_NOISE = 20, 1e-4
 
 
 class Optimizer:
@@ -464,7 +465,7 @@ class Optimizer:
             ),
             total_payoffs=sum(done.n for done in self._completed.values()),
             clipped=int(posterior.clipped.sum()),
-            tails=_tails_in_words(posterior.residuals),
+            tails=_tails_in_words(posterior),
             best_observed_params=dict(best_observed.trial.params),
             best_observed_value=best_observed.value,
             baseline=decision.comparison(self, u, level),
@@ -639,12 +640,15 @@ def _count_trials_near(U: Array, u: Array) -> int:
     return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
 
 
-def _tails_in_words(residuals: Array) -> str:
-    """Say in words how heavy the tails of the model's residuals look."""
-    if len(residuals) < _FEWEST_FOR_TAILS:
-        return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} payoffs"
-    if float(np.ptp(residuals)) == 0.0:
+def _tails_in_words(posterior: Posterior) -> str:
+    """Say in words how heavy the tails of the noise look, apart from effects of the parameters."""
+    residuals = posterior.noise_residuals
+    if len(posterior.residuals.values) < _FEWEST_FOR_TAILS:
+        return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} single payoffs"
+    if posterior.parameters.kernel.noise_var <= _LEAST_NOISE:
         return "no noise seen"
+    if len(residuals) < _FEWEST_FOR_TAILS or float(np.ptp(residuals)) == 0.0:
+        return "tails not judged: the noise is not known apart from effects of the parameters"
     from tailproof.tails import diagnose  # loads scipy.stats, which is slow
 
     return f"{diagnose(np.clip(residuals, -1e60, 1e60)).pooled.verdict}"

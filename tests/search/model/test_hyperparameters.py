@@ -5,9 +5,12 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import literal_process as slow
+from tailproof.search.model.constants import KERNEL
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.hyperparameters import (
     Prior,
+    Sample,
+    likelihood_rows,
     log_marginal_likelihood,
     maximize_posterior,
     negative_log_posterior,
@@ -53,7 +56,7 @@ def test_negative_log_posterior_is_a_density_written_out(layout):
 
     other = theta + 0.3
     change = [
-        negative_log_posterior(point, layout, C, payoffs, relative, prior)[0]
+        negative_log_posterior(point, layout, Sample(C, payoffs, relative), prior)[0]
         for point in (theta, other)
     ]
     assert change[0] - change[1] == pytest.approx(density(other) - density(theta), abs=1e-8)
@@ -69,9 +72,9 @@ def test_gradient_of_negative_log_posterior(layout, seed):
     C, payoffs, relative, theta = case(layout, seed=seed)
 
     def value(theta):
-        return negative_log_posterior(theta, layout, C, payoffs, relative, Prior())[0]
+        return negative_log_posterior(theta, layout, Sample(C, payoffs, relative), Prior())[0]
 
-    gradient = negative_log_posterior(theta, layout, C, payoffs, relative, Prior())[1]
+    gradient = negative_log_posterior(theta, layout, Sample(C, payoffs, relative), Prior())[1]
     np.testing.assert_allclose(gradient, slow.slope(value, theta), atol=1e-5)
 
 
@@ -81,11 +84,11 @@ def test_gradient_of_negative_log_posterior(layout, seed):
 def test_maximize_posterior_is_never_worse_than_the_start(layout, start, steps):
     C, payoffs, relative, _ = case(layout)
     begin = KernelParameters(np.full(layout.n_lengthscales, start[0]), start[1], start[2])
-    found = maximize_posterior(layout, C, payoffs, relative, Prior(), begin, steps)
+    found = maximize_posterior(layout, Sample(C, payoffs, relative), Prior(), begin, steps)
 
     def value(kernel):
         theta = np.log(np.append(kernel.lengthscales, [kernel.signal_var, kernel.noise_var]))
-        return negative_log_posterior(theta, layout, C, payoffs, relative, Prior())[0]
+        return negative_log_posterior(theta, layout, Sample(C, payoffs, relative), Prior())[0]
 
     assert value(found) <= value(begin)
 
@@ -97,7 +100,7 @@ def test_maximize_posterior_recovers_what_payoffs_were_drawn_from():
     K = 1.0 * slow.correlations(layout, np.array([0.2, 1.5]), C, C) + 0.1 * np.eye(250)
     payoffs = np.linalg.cholesky(K) @ rng.standard_normal(250)
     start = prior_median(Prior(), 2)
-    found = maximize_posterior(layout, C, payoffs, np.ones(250), Prior(), start, 100)
+    found = maximize_posterior(layout, Sample(C, payoffs, np.ones(250)), Prior(), start, 100)
     assert np.log(found.lengthscales[0] / 0.2) == pytest.approx(0.0, abs=0.5)
     assert found.lengthscales[1] > 3.0 * found.lengthscales[0]
     assert np.log(found.noise_var / 0.1) == pytest.approx(0.0, abs=0.5)
@@ -107,7 +110,8 @@ def test_maximize_posterior_sees_the_noise_of_repeated_points():
     layout, rng = CASES["se"], np.random.default_rng(4)
     C = np.repeat(rng.random((60, 2)), 2, axis=0)
     payoffs = np.repeat(np.sin(5.0 * C[::2, 0]), 2) + 0.5 * rng.standard_normal(120)
-    found = maximize_posterior(layout, C, payoffs, np.ones(120), Prior(), prior_median(Prior(), 2))
+    sample = Sample.summarize(C, payoffs, np.ones(120))
+    found = maximize_posterior(layout, sample, Prior(), prior_median(Prior(), 2))
     assert found.noise_var == pytest.approx(0.25, rel=0.5)
 
 
@@ -123,3 +127,57 @@ def test_log_marginal_likelihood_is_a_normal_density_without_its_constant():
     K = A @ A.T + np.eye(6)
     expected = multivariate_normal.logpdf(payoffs, np.zeros(6), K) + 3.0 * np.log(2.0 * np.pi)
     assert log_marginal_likelihood(K, payoffs) == pytest.approx(expected)
+
+
+# ---- payoffs summarized by distinct points ------------------------------------------------------
+
+
+def repeated(layout, seed=0):
+    rng = np.random.default_rng(seed)
+    C = np.repeat(rng.random((9, len(layout.parameter_of_column))), rng.integers(1, 5, 9), axis=0)
+    rng.shuffle(C)
+    payoffs = np.sin(5.0 * C[:, 0]) + 0.4 * rng.standard_normal(len(C))
+    return C, payoffs, rng.uniform(0.3, 3.0, len(C))
+
+
+@LAYOUTS
+def test_a_summary_has_the_likelihood_of_the_expanded_payoffs(layout):
+    C, payoffs, relative = repeated(layout)
+    sample = Sample.summarize(C, payoffs, relative)
+    assert len(sample.points) == 9
+    assert sample.dof == len(C) - 9
+    thetas = np.random.default_rng(1).normal(np.log(0.5), 0.4, (4, layout.n_lengthscales + 2))
+
+    def values(told):
+        return [negative_log_posterior(theta, layout, told, Prior()) for theta in thetas]
+
+    summarized, expanded = values(sample), values(Sample(C, payoffs, relative))
+    # They differ by a term that no kernel parameter is in, but for the jitter of 1e-10.
+    apart = [a[0] - b[0] for a, b in zip(summarized, expanded, strict=True)]
+    assert np.ptp(apart) < 1e-6
+    for (_, found), (_, expected) in zip(summarized, expanded, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_the_scatter_is_the_weighted_sum_of_squares_within_points():
+    points = np.array([[0.0], [1.0], [0.0]])
+    sample = Sample.summarize(points, np.array([1.0, 7.0, 4.0]), np.array([1.0, 1.0, 0.5]))
+    assert sample.points.tolist() == [[0.0], [1.0]]
+    assert sample.means.tolist() == pytest.approx([3.0, 7.0])
+    assert sample.relative_var.tolist() == pytest.approx([1.0 / 3.0, 1.0])
+    assert sample.scatter == pytest.approx(1.0 * 4.0 + 2.0 * 1.0)
+
+
+def test_a_likelihood_is_computed_from_all_payoffs_or_from_some_over_all_time():
+    assert likelihood_rows(7).tolist() == list(range(7))
+    count = 5 * KERNEL.rows
+    rows = likelihood_rows(count)
+    assert len(rows) == len(set(rows.tolist())) == KERNEL.rows
+    assert (rows[0], rows[-1]) == (0, count - 1)
+    points = np.random.default_rng(0).random((count, 2))
+    sample = Sample.summarize(points, points[:, 0], np.ones(count))
+    assert len(sample.points) == KERNEL.rows
+    # Evenly over time: about as many of the first half as of the second.
+    first = {tuple(row) for row in points[: count // 2]}
+    early = sum(tuple(row) in first for row in sample.points)
+    assert early == pytest.approx(KERNEL.rows / 2, abs=2)

@@ -224,10 +224,11 @@ def noise_share(kernel: KernelParameters, law: NoiseLaw, variance: Array) -> Arr
 def known_variances(observations: Observations, model: ModelParameters, t: Array) -> Array:
     """Return the noise variances of means with known standard errors in warped units, (n,).
 
-    NaN for single payoffs.
+    NaN for single payoffs. No mean is known better than a process without noise is.
     """
     slope = np.exp(model.warp.log_slope(t))
-    return (slope * (observations.sem / model.scale)) ** 2
+    variances: Array = (slope * model.standardize_error(observations.sem)) ** 2
+    return np.maximum(variances, FIT.least_noise)
 
 
 def reweigh(
@@ -235,7 +236,7 @@ def reweigh(
 ) -> tuple[Array, WeightedFit]:
     """Return relative precisions u of payoffs and the fit under them, by EM steps from `u`."""
     single = np.isnan(known)
-    u = np.where(single, u, noise_var / np.maximum(known, 1e-12))
+    u = np.where(single, u, noise_var / known)
     fitted = design.fit(u / noise_var, z)
     for _ in range(steps if math.isfinite(min(law.dof_lower, law.dof_upper)) else 0):
         x = (z - fitted.fitted) / math.sqrt(noise_var)

@@ -65,6 +65,8 @@ def learn_correction(
 
     `lengthscales` are those that the process of a varying correction may have.
     """
+    if not len(residuals.values):
+        return Correction()
     values, weights = residuals.values, residuals.weights(math.sqrt(residuals.noise_var))
     total = float(weights.sum())
     center = float(np.median(values))
@@ -128,7 +130,7 @@ def condition_correction(
     inducing_points: Array | None,
 ) -> CorrectionPosterior:
     """Return the posterior of the correction given all residuals."""
-    if correction.bound == 0.0:
+    if correction.bound == 0.0 or not len(residuals.values):
         return CorrectionPosterior(correction.mean)
     x, weights = residuals.values - correction.center, residuals.weights(correction.scale)
     total = float(weights.sum())

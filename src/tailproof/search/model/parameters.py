@@ -105,6 +105,12 @@ class ModelParameters:
         half = np.clip(0.5 * payoffs - 0.5 * self.location, -most * self.scale, most * self.scale)
         return np.round(2.0 * half / self.scale * STANDARDIZE.grains) / STANDARDIZE.grains
 
+    def standardize_error(self, sem: Array) -> Array:
+        """Return standard errors in units of `scale`, rounded relatively and limited as payoffs."""
+        most = STANDARDIZE.largest * self.count * self.scale
+        mantissa, exponent = np.frexp(np.minimum(sem, most) / self.scale)
+        return np.ldexp(np.round(mantissa * STANDARDIZE.grains) / STANDARDIZE.grains, exponent)
+
     def truncate(self, t: Array) -> Array:
         """Return standardized payoffs truncated at -+ `truncation`."""
         return np.clip(t, -self.truncation, self.truncation)

@@ -16,7 +16,11 @@ from scipy.special import log_ndtr, ndtri, ndtri_exp
 from tailproof.search.model.constants import FIT, INTERVAL, TAIL
 from tailproof.search.model.fit import fit_location
 from tailproof.search.model.gp import GPPosterior
-from tailproof.search.model.mean_correction import CorrectionPosterior, condition_correction
+from tailproof.search.model.mean_correction import (
+    CorrectionPosterior,
+    Residuals,
+    condition_correction,
+)
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
 Array = NDArray[np.float64]
@@ -29,8 +33,8 @@ class Posterior:
     parameters: ModelParameters  # of the last fit
     location: GPPosterior  # of g
     correction: CorrectionPosterior  # of c
-    residuals: Array  # of the payoffs around the location, in units of the noise, (n,)
-    weights: Array  # of the payoffs in the location GP, relative to the mode's, (n,)
+    residuals: Residuals  # of the single payoffs around the location
+    weights: Array  # that the noise law gives to the residuals, relative to its mode's, (n,)
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
@@ -42,6 +46,15 @@ class Posterior:
         """Whether the mean lies well away from the location, compared with the payoffs' spread."""
         shift = self.parameters.warp.shift(np.array(self.correction.mean))
         return abs(float(shift)) > TAIL.large_shift
+
+    @property
+    def noise_residuals(self) -> Array:
+        """Relative residuals where the location is known better than single payoffs, (k,).
+
+        Elsewhere a residual may be an effect of the parameters that the process has not learnt.
+        """
+        share = self.residuals.weights(math.sqrt(self.residuals.noise_var))
+        return self.residuals.values[share >= 0.5]
 
     def _varying(self, X: Array) -> tuple[Array, Array]:
         """Return the shift of a correction that varies, less the constant's, and its variance."""
@@ -182,16 +195,16 @@ def condition(
     steps = FIT.steps_between
     location = fit_location(observations, t, u, parameters, config, steps, pending)
     correction = CorrectionPosterior()
+    residuals = location.relative_residuals(observations.points, parameters)
     if config.corrects_mean:
-        residuals = location.relative_residuals(observations.points, parameters)
         inducing = parameters.inducing_points
         correction = condition_correction(
             residuals, parameters.correction, config.layout, pending, inducing
         )
     x = (location.z - location.fit.fitted) / math.sqrt(parameters.kernel.noise_var)
-    weights = location.relative_precision / parameters.law.largest_weights(x)
+    weights = parameters.law.weights(x, np.zeros(len(x))) / parameters.law.largest_weights(x)
     weights[~np.isnan(location.known)] = 1.0
-    return Posterior(parameters, location.fit.posterior(), correction, x, weights)
+    return Posterior(parameters, location.fit.posterior(), correction, residuals, weights)
 
 
 def interval(posterior: Posterior, X: Array, level: float) -> tuple[Array, Array, Array]:
@@ -218,10 +231,11 @@ def keep_sign(values: Array, least: float, largest: float) -> Array:
     >>> keep_sign(np.array([-5.0, 1.0, 3.0]), 1.0, 9.0).round(4)
     array([0.0025, 1.    , 3.    ])
     """
-    if least < 0.0 < largest:
+    if least < 0.0 < largest or least == largest == 0.0:
         return values
     if largest <= 0.0:
         return -keep_sign(-values, -largest, -least)
     if least == 0.0:
         return np.maximum(values, 0.0)
-    return np.where(values < least, least * np.exp(np.minimum(values / least - 1.0, 0.0)), values)
+    below = np.clip(values, -700.0 * least, least)  # exp neither overflows nor becomes zero
+    return np.where(values < least, least * np.exp(below / least - 1.0), values)

@@ -1,0 +1,229 @@
+"""The mean of the residuals: truncation, a constant, and a correction that varies."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import literal_process as slow
+from tailproof.search.model.constants import TAIL
+from tailproof.search.model.correlation import KernelLayout
+from tailproof.search.model.mean_correction import (
+    Residuals,
+    balance,
+    condition_correction,
+    learn_correction,
+    log_odds_of_variation,
+    one_sided,
+    tuning_free_bound,
+)
+from tailproof.search.model.parameters import Correction
+
+LAYOUT = KernelLayout(np.arange(2), np.zeros(2, dtype=np.int64))
+LENGTHSCALES = (np.array([0.3, 0.3]), np.array([0.6, 0.6]))
+
+
+def residuals(values, seed=0, variance=0.01, noise=1.0):
+    points = np.random.default_rng([seed, 1]).random((len(values), 2))
+    return Residuals(points, values, np.full(len(values), variance), noise)
+
+
+def learn(found):
+    return learn_correction(found, LAYOUT, LENGTHSCALES)
+
+
+def posterior(found, correction=None):
+    correction = learn(found) if correction is None else correction
+    return condition_correction(found, correction, LAYOUT, np.zeros((0, 2)), None)
+
+
+# ---- the bound ----------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=12, max_size=60).map(np.array),
+    st.floats(0.5, 5.0),
+)
+@settings(derandomize=True)
+def test_the_bound_solves_its_equation(values, exceedances):
+    values = np.where(np.abs(values) < 1e-6, 0.0, values)
+    bound = tuning_free_bound(values, exceedances)
+    count = int(np.count_nonzero(values))
+    if count == 0:
+        assert bound == 0.0
+    elif count > 2.0 * exceedances:
+        total = np.sum(np.minimum(values**2, bound**2)) / bound**2
+        assert total == pytest.approx(exceedances, rel=1e-6)
+
+
+def test_the_bound_of_few_values_is_at_most_what_is_given():
+    values = np.array([1e9, 1.0, -1.0, 0.5])
+    assert tuning_free_bound(values, TAIL.exceedances, 3.0) <= 3.0
+    assert tuning_free_bound(np.zeros(5), 2.0) == 0.0
+    assert tuning_free_bound(np.zeros(0), 2.0) == 0.0
+    many = np.random.default_rng(0).standard_normal(50)
+    assert tuning_free_bound(many, 2.0, 1e-3) == tuning_free_bound(many, 2.0)
+
+
+def test_the_bound_grows_with_the_number_of_values_as_their_tail_does():
+    rng = np.random.default_rng(0)
+    bounds = [tuning_free_bound(rng.pareto(1.5, n), 2.3) for n in (100, 1000, 10_000)]
+    assert bounds[0] < bounds[1] < bounds[2]
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
+def test_the_bound_scales_with_its_values(unit):
+    values = np.random.default_rng(0).standard_t(2, 40)
+    expected = unit * tuning_free_bound(values, 2.3)
+    assert tuning_free_bound(unit * values, 2.3) == pytest.approx(expected)
+
+
+def test_one_sided_and_balance():
+    assert one_sided(np.ones(5)) == 1.0
+    assert one_sided(np.zeros(3)) == 0.0
+    both = np.tile([1.0, -1.0], 100)
+    assert one_sided(both) == pytest.approx(2.0 / 202.0)
+    assert balance(both) == pytest.approx(1.0 - 2.0 / 202.0)
+
+
+# ---- a constant ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("draw", "mean", "error"),
+    [
+        (lambda rng, n: rng.standard_normal(n), 0.0, 0.15),
+        (lambda rng, n: rng.exponential(1.0, n), 1.0, 0.15),  # mode 0
+        (lambda rng, n: rng.pareto(2.5, n), 1.0 / 1.5, 0.2),
+    ],
+    ids=["gaussian", "exponential", "pareto"],
+)
+def test_a_constant_correction_is_the_mean_of_the_residuals(draw, mean, error):
+    # 400 residuals: standard errors of 0.05 and 0.06, and a Pareto law's truncated tail of 0.1.
+    found = residuals(draw(np.random.default_rng(0), 400))
+    correction = learn(found)
+    assert correction.mean == pytest.approx(mean, abs=error)
+    given_all = posterior(found, correction)
+    assert given_all.mean == pytest.approx(correction.mean, abs=0.05)
+    assert math.sqrt(given_all.variance) == pytest.approx(np.std(found.values) / 20.0, rel=0.6)
+
+
+def test_the_mean_weighs_residuals_by_the_share_of_the_noise():
+    # Where the location is uncertain a residual says nothing about the noise.
+    values = np.append(np.random.default_rng(0).standard_normal(50), np.full(10, 3.0))
+    uncertain = np.append(np.full(50, 1e-4), np.full(10, 1e8))
+    points = np.random.default_rng(1).random((60, 2))
+    weighed = learn(Residuals(points, values, uncertain, 1.0))
+    alike = learn(Residuals(points, values, np.full(60, 1e-4), 1.0))
+    assert weighed.mean == pytest.approx(float(np.mean(values[:50])), abs=0.1)
+    assert alike.mean > weighed.mean + 0.3
+
+
+@pytest.mark.parametrize("n", [12, 40, 150])
+@pytest.mark.parametrize("huge", [1e4, 1e12, -1e100])
+def test_one_outlier_moves_the_mean_by_a_bounded_amount(n, huge):
+    values = np.random.default_rng(n).standard_normal(n)
+    before = learn(residuals(values))
+    values[n // 2] = huge
+    after = learn(residuals(values))
+    # By at most about the bound over n: two standard errors, times the order of ln 10.
+    assert abs(after.mean - before.mean) < 6.0 / math.sqrt(n)
+    assert after.bound < 20.0 * math.sqrt(n)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.zeros(5), np.full(5, 2.0), np.array([1.0]), np.array([0.0, 3.0])],
+    ids=["zeros", "equal", "one", "two"],
+)
+def test_few_or_equal_residuals_are_no_trouble(values):
+    correction = learn(residuals(values))
+    given_all = posterior(residuals(values), correction)
+    assert math.isfinite(correction.mean)
+    assert math.isfinite(given_all.mean + given_all.variance + given_all.bias)
+    if np.ptp(values) == 0.0:
+        assert correction.mean == values[0]
+        assert correction.kernel is None
+
+
+def test_no_residuals_need_no_correction():
+    # As where every trial was told as a mean with its standard error.
+    none = Residuals(np.zeros((0, 2)), np.zeros(0), np.zeros(0), 1.0)
+    assert learn(none).mean == 0.0
+    assert posterior(none).mean == 0.0
+    assert posterior(none, Correction(1.0, 0.5, 0.7)).mean == 0.7
+
+
+def test_the_bias_of_truncation_is_stated_for_one_sided_tails():
+    rng = np.random.default_rng(0)
+    skewed, even = rng.pareto(1.5, 300), rng.standard_t(1.5, 300)
+    assert posterior(residuals(skewed)).bias > posterior(residuals(even)).bias > 0.0
+
+
+# ---- a correction that varies -------------------------------------------------------------------
+
+
+def stalls(n, seed=0, share=0.4):
+    """Residuals that are large on the right, `share` of the time, and small elsewhere."""
+    rng = np.random.default_rng(seed)
+    found = residuals(0.3 * rng.standard_normal(n), seed, noise=0.09)
+    rare = (found.points[:, 0] > 0.7) & (rng.random(n) < share)
+    return Residuals(
+        found.points, np.where(rare, 12.0, found.values), found.variances, found.noise_var
+    )
+
+
+def test_large_residuals_in_one_region_are_seen_to_vary():
+    found = stalls(150)
+    correction = learn(found)
+    assert correction.probability > 0.5
+    assert correction.kernel is not None
+    given_all = posterior(found, correction)
+    assert given_all.deviation is not None
+    mean, _ = given_all.deviation.predict(np.array([[0.9, 0.5], [0.2, 0.5]]))
+    right, left = given_all.mean + given_all.scale * mean
+    assert right > left + 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_law_everywhere_is_not_seen_to_vary(seed):
+    rng = np.random.default_rng(seed)
+    assert learn(residuals(rng.standard_normal(150), seed)).probability < 0.5
+    assert learn(residuals(rng.exponential(1.0, 150), seed)).probability < 0.5
+
+
+def test_log_odds_are_those_of_densities_written_out():
+    found = stalls(25)
+    values = found.values / float(np.std(found.values))
+    weights = np.random.default_rng(2).uniform(0.3, 1.0, 25)
+    kernel, log_odds = log_odds_of_variation(found.points, values, weights, LAYOUT, LENGTHSCALES)
+    from scipy.stats import multivariate_normal
+
+    def log_density(K):
+        return multivariate_normal.logpdf(values, np.zeros(25), K)
+
+    evidences = {}
+    for k, scales in enumerate(LENGTHSCALES):
+        R = slow.correlations(LAYOUT, scales, found.points, found.points)
+        for share in TAIL.signal_shares:
+            K = share * R + 1.0 + np.diag((1.0 - share) / weights)
+            evidences[k, share] = log_density(K)
+    constant = log_density(1.0 + np.diag(1.0 / weights))
+    expected = np.log(np.mean(np.exp(np.array(list(evidences.values())) - constant)))
+    assert log_odds == pytest.approx(expected, abs=1e-6)
+    # The chosen one is the one that varies most of those about as likely as the best.
+    best = max(evidences.values())
+    close = {key for key, value in evidences.items() if value >= best - TAIL.indifference}
+    assert kernel.signal_var == max(share for _, share in close)
+    assert kernel.noise_var == pytest.approx(1.0 - kernel.signal_var)
+
+
+def test_an_improbable_deviation_is_left_out():
+    found = stalls(60)
+    correction = learn(found)
+    from dataclasses import replace
+
+    improbable = replace(correction, probability=0.5 * TAIL.least_probability)
+    assert posterior(found, improbable).deviation is None
