@@ -627,7 +627,9 @@ class Optimizer:
 
     def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:
         X = self.space.encode(U)
-        mean, lower, upper = interval(posterior, X, level)
+        mean, lower, upper = interval(
+            posterior, self._observations(), self._configs[ROBUST], X, level
+        )
         if self.minimize:
             mean, lower, upper = -mean, -upper, -lower
         payoffs = [done.value for done in self._completed.values()]

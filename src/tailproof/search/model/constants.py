@@ -88,6 +88,8 @@ class FitConstants:
     steps: int = 2  # of expectation maximization in an alternation
     steps_between: int = 1  # and between fits
     payoffs: int = 1000  # that kernel parameters and noise law are fitted to
+    payoffs_per_extreme: int = 20  # one of so many is limited to near the others
+    beyond: float = 2.0  # robust standard deviations that it may lie beyond them
     least_noise: float = 1e-8
     largest_noise: float = 1e3
 
@@ -96,6 +98,7 @@ class FitConstants:
 class IntervalConstants:
     """Of `tailproof.search.model.posterior.interval`."""
 
+    clipped: float = 0.01  # residuals smaller than that, in warped units, are not called clipped
     safety: float = 1.2  # for kernel parameters that are estimates, and a searched maximum
 
 

@@ -114,7 +114,13 @@ def _fit_kernel_and_law(
     """Return the model with kernel parameters and noise law, fitted in turns."""
     layout, points, kernel, law = config.layout, observations.points, model.kernel, model.law
     z, known = model.warp.forward(t), known_variances(observations, model, t)
+    if config.noise == "learnt":
+        z = limit_extremes(z)
     single, u = np.isnan(known), np.ones(len(t))
+    if config.noise != "gaussian":
+        # At first a far payoff may be an outlier: it counts as under a Student-t law.
+        center, spread = location_and_scale(z)
+        u = 5.0 / (4.0 + ((z - center) / spread) ** 2)
     for turn in range(rounds):
         variances = np.where(single, 1.0 / u, np.maximum(known / kernel.noise_var, 1e-12))
         sample = Sample.summarize(points, z, variances)
@@ -133,6 +139,7 @@ class LocationFit:
     """The location GP given all payoffs."""
 
     z: Array  # warped payoffs, (n,)
+    limited: Array  # as the process sees them: see `limit_extremes`, (n,)
     known: Array  # known noise variances; NaN for single payoffs, (n,)
     relative_precision: Array  # (n,)
     fit: WeightedFit
@@ -140,7 +147,8 @@ class LocationFit:
     def relative_residuals(self, points: Array, model: ModelParameters) -> Residuals:
         """Return the relative leave-one-out residuals of the single payoffs."""
         single = np.isnan(self.known)
-        residuals, variance = self.fit.leave_one_out(self.z)
+        residuals, variance = self.fit.leave_one_out(self.limited)
+        residuals = residuals + self.z - self.limited
         values = model.warp.relative_residual(residuals[single])
         noise = float(model.kernel.noise_var * model.law.mean_square_scale)
         return Residuals(points[single], values, variance[single], noise)
@@ -166,8 +174,28 @@ def fit_location(
     z = model.warp.forward(t)
     z = np.where(np.isnan(known), z, z - shift)
     design = make_design(config.layout, kernel, points, waiting, model.inducing_points)
-    u, fitted = reweigh(design, kernel.noise_var, model.law, z, u, known, steps)
-    return LocationFit(z, known, u, fitted)
+    limited = limit_extremes(z) if config.noise == "learnt" else z
+    u, fitted = reweigh(design, kernel.noise_var, model.law, limited, u, known, steps)
+    return LocationFit(z, limited, known, u, fitted)
+
+
+def limit_extremes(z: Array) -> Array:
+    """Return warped payoffs of which the most extreme are near the others, (n,).
+
+    One payoff in twenty, and one more, may lie beyond the others on either side, but by at most two
+    robust standard deviations. A process of few payoffs could otherwise take a single huge one for
+    an effect of the parameters. What is taken off is in the residuals that correct the mean.
+
+    Examples
+    --------
+    >>> limit_extremes(np.array([0.0, 1.0, 2.0, 3.0, 1e12]))[-1] < 9.0
+    np.True_
+    """
+    beyond = 1 + len(z) // FIT.payoffs_per_extreme
+    if len(z) <= 2 * beyond:
+        return z
+    ordered, most = np.sort(z), FIT.beyond * location_and_scale(z)[1]
+    return np.clip(z, ordered[beyond] - most, ordered[-1 - beyond] + most)
 
 
 def is_sparse(t: Array) -> bool:

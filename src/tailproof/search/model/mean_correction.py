@@ -79,7 +79,7 @@ def learn_correction(
     mean = center + float(weights @ np.clip(x, -bound, bound)) / total
     found = Correction(bound, center, mean)
     for least in (0.0, TAIL.outlier * deviation):
-        varying_bound = _varying_bound(x, least)
+        varying_bound = min(_varying_bound(x, least), bound)
         if varying_bound == 0.0:
             continue
         truncated = _truncate(x, least, varying_bound)

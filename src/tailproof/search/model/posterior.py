@@ -7,7 +7,7 @@ and c the mean correction. The warp is monotone, so the best f is the best in wa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ class Posterior:
     location: GPPosterior  # of g
     correction: CorrectionPosterior  # of c
     residuals: Residuals  # of the single payoffs around the location
+    extreme: int | None  # the payoff that was limited most: see `fit.limit_extremes`
     weights: Array  # that the noise law gives to the residuals, relative to its mode's, (n,)
 
     @property
@@ -204,20 +205,47 @@ def condition(
     x = (location.z - location.fit.fitted) / math.sqrt(parameters.kernel.noise_var)
     weights = parameters.law.weights(x, np.zeros(len(x))) / parameters.law.largest_weights(x)
     weights[~np.isnan(location.known)] = 1.0
-    return Posterior(parameters, location.fit.posterior(), correction, residuals, weights)
+    weights[np.abs(location.z - location.fit.fitted) < INTERVAL.clipped] = 1.0
+    excess = np.abs(location.z - location.limited)
+    extreme = int(np.argmax(excess)) if excess.any() else None
+    return Posterior(parameters, location.fit.posterior(), correction, residuals, extreme, weights)
 
 
-def interval(posterior: Posterior, X: Array, level: float) -> tuple[Array, Array, Array]:
+def interval(
+    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, level: float
+) -> tuple[Array, Array, Array]:
     """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
 
-    In units of the payoff, larger is better; `level` is in (0, 1). Intervals are practical: their
-    coverage was measured, not proved.
+    In units of the payoff, larger is better; `level` is in (0, 1). The posterior has no pending
+    trials and was made from `observations` and `config`. Intervals are practical: their coverage
+    was measured, not proved. They add what the bound on residuals may hide, and how far the mean
+    moves without the most extreme payoff.
     """
     mean, deviation = posterior.predict(X)
     factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
     c, warp = posterior.correction, posterior.parameters.warp
     half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean)))
+    half = half + _influence_of_most_extreme(posterior, observations, config, X, mean)
     return posterior.payoff(mean), posterior.payoff(mean - half), posterior.payoff(mean + half)
+
+
+def _influence_of_most_extreme(
+    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, mean: Array
+) -> Array:
+    """Return how far the means (k,) at the rows of X move without the most extreme payoff."""
+    if posterior.extreme is None:
+        return np.zeros(len(X))
+    others = np.flatnonzero(np.arange(len(observations)) != posterior.extreme)
+    parameters = posterior.parameters
+    precision = (
+        np.delete(parameters.precision, posterior.extreme, None)
+        if (posterior.extreme < len(parameters.precision))
+        else parameters.precision
+    )
+    rest = observations.take(others)
+    parameters = replace(parameters, precision=precision)
+    without = condition(rest, rest.points[:0], parameters, config)
+    return np.abs(without.predict(X)[0] - mean)
 
 
 def keep_sign(values: Array, least: float, largest: float) -> Array:
