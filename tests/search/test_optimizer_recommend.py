@@ -97,7 +97,7 @@ def test_wider_levels_give_wider_intervals_around_the_same_mean():
     widths = [best.upper - best.lower for best in found]
     assert widths == sorted(widths)
     # What the most extreme payoff sways is doubted at every level.
-    assert widths[0] < 0.1 * widths[2]
+    assert widths[0] < 0.5 * widths[2]
     assert len({best.mean for best in found}) == 1
     estimate = opt.predict([found[2].params], level=0.9)
     assert (estimate.lower[0], estimate.upper[0]) == (found[2].lower, found[2].upper)

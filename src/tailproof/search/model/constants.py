@@ -44,6 +44,7 @@ class WarpConstants:
 
     units: tuple[float, ...] = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
     noise_ratios: tuple[float, ...] = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+    fewest_for_spread: int = 4  # payoffs whose quartiles are a scale
     fewest_distinct: int = 5  # distinct payoffs, for anything but the identity
     payoffs_per_extreme: int = 20  # one of so many lies beyond the edge
     largest_gain: float = 3.0  # difference of log densities of one payoff
@@ -89,7 +90,7 @@ class FitConstants:
     steps_between: int = 1  # and between fits
     payoffs: int = 1000  # that kernel parameters and noise law are fitted to
     payoffs_per_extreme: int = 20  # one of so many is limited to near the others
-    beyond: float = 2.0  # robust standard deviations that it may lie beyond them
+    beyond: float = 0.5  # robust standard deviations that it may lie beyond them
     least_noise: float = 1e-8
     largest_noise: float = 1e3
 

@@ -32,7 +32,7 @@ from tailproof.search.model.parameters import (
     ModelParameters,
     Observations,
 )
-from tailproof.search.model.warp import Warp, choose_warp, standardized_warp
+from tailproof.search.model.warp import Warp, choose_warp, location_and_spread, standardized_warp
 
 Array = NDArray[np.float64]
 
@@ -42,39 +42,11 @@ def next_refit(count: int) -> int:
     return max(count + 2, math.ceil(1.2 * count))
 
 
-def location_and_scale(payoffs: Array) -> tuple[float, float]:
-    """Return the median and a robust standard deviation of payoffs in the order they came.
-
-    A search that has converged sees the same mean again and again: the quartiles of all its payoffs
-    would shrink to the noise. So the scale is the largest of several: of all payoffs, and of the
-    first half, quarter and so on, down to eight. Of the two quartiles' distances from the median
-    the smaller one counts, so that penalties on one side do not. If all coincide, the least
-    distance from the median is used.
-
-    Examples
-    --------
-    >>> location_and_scale(np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0]))
-    (1.0, 8.0)
-    """
-    median, count = float(np.median(payoffs)), len(payoffs)
-    scales = []
-    while count >= min(8, len(payoffs)):
-        low, half, high = np.quantile(payoffs[:count], [0.25, 0.5, 0.75])
-        smaller, larger = sorted([float(half - low), float(high - half)])
-        scales.append((smaller if smaller > 0.0 else larger) / 0.6745)
-        count //= 2
-    if max(scales) > 0.0:
-        return median, max(scales)
-    distances = np.abs(payoffs - median)
-    positive = distances[distances > 0.0]
-    return median, float(positive.min()) if len(positive) else 1.0
-
-
 def fit_model(
     observations: Observations, previous: ModelParameters | None, config: ModelConfig
 ) -> ModelParameters:
     """Fit the model; the search for kernel parameters starts from those of `previous`."""
-    location, scale = location_and_scale(observations.payoffs)
+    location, scale = location_and_spread(observations.payoffs)
     count, layout = len(observations), config.layout
     kernel, law = prior_median(config.prior, layout.n_lengthscales), NoiseLaw()
     if previous is not None:
@@ -119,7 +91,7 @@ def _fit_kernel_and_law(
     single, u = np.isnan(known), np.ones(len(t))
     if config.noise != "gaussian":
         # At first a far payoff may be an outlier: it counts as under a Student-t law.
-        center, spread = location_and_scale(z)
+        center, spread = location_and_spread(z)
         u = 5.0 / (4.0 + ((z - center) / spread) ** 2)
     for turn in range(rounds):
         variances = np.where(single, 1.0 / u, np.maximum(known / kernel.noise_var, 1e-12))
@@ -180,22 +152,23 @@ def fit_location(
 
 
 def limit_extremes(z: Array) -> Array:
-    """Return warped payoffs of which the most extreme are near the others, (n,).
+    """Return warped payoffs of which the best are near the others, (n,).
 
-    One payoff in twenty, and one more, may lie beyond the others on either side, but by at most two
-    robust standard deviations. A process of few payoffs could otherwise take a single huge one for
-    an effect of the parameters. What is taken off is in the residuals that correct the mean.
+    One payoff in twenty, and one more, may lie above the others, but by at most half a robust
+    standard deviation. A process of few payoffs could otherwise take a single huge one for an
+    effect of the parameters, and the search would stay there. What is taken off is in the residuals
+    that correct the mean.
 
     Examples
     --------
-    >>> limit_extremes(np.array([0.0, 1.0, 2.0, 3.0, 1e12]))[-1] < 9.0
-    np.True_
+    >>> limit_extremes(np.array([0.0, 1.0, 2.0, 3.0, 1e12])).round(2)
+    array([0.  , 1.  , 2.  , 3.  , 3.74])
     """
     beyond = 1 + len(z) // FIT.payoffs_per_extreme
     if len(z) <= 2 * beyond:
         return z
-    ordered, most = np.sort(z), FIT.beyond * location_and_scale(z)[1]
-    return np.clip(z, ordered[beyond] - most, ordered[-1 - beyond] + most)
+    most = FIT.beyond * location_and_spread(z)[1]
+    return np.minimum(z, np.sort(z)[-1 - beyond] + most)
 
 
 def is_sparse(t: Array) -> bool:

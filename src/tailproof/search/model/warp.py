@@ -107,12 +107,25 @@ class Warp:
 
 
 def location_and_spread(z: Array) -> tuple[float, float]:
-    """Return the median and a robust standard deviation; 1 for the latter if all are equal."""
-    low, median, high = np.quantile(z, [0.25, 0.5, 0.75])
-    spread = (high - low) / 1.349
-    if spread <= 0.0:
-        spread = float(np.mean(np.abs(z - median)))
-    return float(median), float(spread) if spread > 0.0 else 1.0
+    """Return the median and a robust standard deviation of payoffs in the order they came, (n,).
+
+    A search that has converged sees the same value again and again, and the quartiles of all its
+    payoffs shrink to the noise. So the spread is the largest of several: of all payoffs, and of
+    the first half, quarter and so on, down to `WARP.fewest_for_spread`. If quartiles coincide, it
+    is the mean distance from the median; 1 if all payoffs are equal.
+
+    Examples
+    --------
+    >>> location_and_spread(np.array([0.0, 1.0, 2.0, 3.0] + [3.0] * 60))[1] > 1.0
+    True
+    """
+    median, count, spreads = float(np.median(z)), len(z), []
+    while count >= min(WARP.fewest_for_spread, len(z)):
+        low, high = np.quantile(z[:count], [0.25, 0.75])
+        spreads.append(float(high - low) / 1.349)
+        count //= 2
+    spread = max(spreads) or float(np.mean(np.abs(z - median)))
+    return median, spread if spread > 0.0 else 1.0
 
 
 def standardized_warp(warp: Warp, t: Array) -> Warp:
