@@ -17,8 +17,8 @@ import tailproof as tp
 from practical.domains import Domain, Params
 from practical.problem import LOG, Problem
 from rivals.botorch_solver import BotorchSolver
-from rivals.methods import STUDENT_T
 from rivals.methods import METHODS as RIVALS
+from rivals.methods import STUDENT_T
 from rivals.methods import Solver as RivalSolver
 from rivals.optuna_solver import OptunaSolver
 from rivals.tailproof_solvers import OptimizerSolver, RandomSolver

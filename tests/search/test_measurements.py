@@ -17,7 +17,9 @@ def told(value=None, mean=None, sem=None, n=None):
     return measured(TRIAL, value, mean, sem, n)
 
 
-@pytest.mark.parametrize("value", [3, 3.0, np.float64(3.0), np.array(3.0), [3.0], (3,), np.array([3])])
+@pytest.mark.parametrize(
+    "value", [3, 3.0, np.float64(3.0), np.array(3.0), [3.0], (3,), np.array([3])]
+)
 def test_one_payoff(value):
     assert told(value) == CompletedTrial(TRIAL, 3.0)
     assert told(value).payoffs == (3.0,)

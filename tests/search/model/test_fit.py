@@ -217,9 +217,7 @@ def test_sparse_payoffs_get_means_between_zero_and_their_average():
     told = single_payoffs(points, (rng.random(2000) < chance).astype(float))
     model = fit_model(told, None, CONFIGS["learnt"])
     posterior = condition(told, points[:0], model, CONFIGS["learnt"])
-    left, right = posterior.payoff(
-        posterior.predict(np.array([[0.2, 0.5], [0.8, 0.5]]))[0]
-    )
+    left, right = posterior.payoff(posterior.predict(np.array([[0.2, 0.5], [0.8, 0.5]]))[0])
     assert left == pytest.approx(0.05, abs=0.06)
     assert right == pytest.approx(0.15, abs=0.08)
     assert left < right

@@ -65,7 +65,13 @@ def test_leave_one_out_is_the_prediction_without_the_payoff(layout):
     for i in range(len(points)):
         others = np.arange(len(points)) != i
         mean, variance, _ = slow.posterior(
-            layout, kernel, points[others], payoffs[others], scales[others], waiting[:0], points[[i]]
+            layout,
+            kernel,
+            points[others],
+            payoffs[others],
+            scales[others],
+            waiting[:0],
+            points[[i]],
         )
         assert residuals[i] == pytest.approx(payoffs[i] - mean[0], abs=1e-8)
         assert variances[i] == pytest.approx(variance[0], abs=1e-8)

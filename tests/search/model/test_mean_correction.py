@@ -198,9 +198,7 @@ def test_log_odds_are_those_of_densities_written_out():
     found = stalls(25)
     values = found.values / float(np.std(found.values))
     weights = np.random.default_rng(2).uniform(0.3, 1.0, 25)
-    kernel, log_odds = log_odds_of_variation(
-        found.points, values, weights, LAYOUT, LENGTHSCALES
-    )
+    kernel, log_odds = log_odds_of_variation(found.points, values, weights, LAYOUT, LENGTHSCALES)
     from scipy.stats import multivariate_normal
 
     def log_density(K):

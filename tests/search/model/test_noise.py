@@ -16,9 +16,7 @@ SKEWED = NoiseLaw(0.5, 2.0, 8.0, 2.5)
 
 def log_density(x, law):
     """The logarithm of the unnormalized density written out."""
-    scale, dof = (
-        (law.scale_lower, law.dof_lower) if x < 0.0 else (law.scale_upper, law.dof_upper)
-    )
+    scale, dof = (law.scale_lower, law.dof_lower) if x < 0.0 else (law.scale_upper, law.dof_upper)
     u = x / scale
     if math.isinf(dof):
         return -0.5 * u * u
@@ -51,9 +49,7 @@ def negative_log_posterior_literal(theta, x, weights):
     law = NoiseLaw(*np.exp(theta))
     mass = integrate.quad(density, -np.inf, 0.0, args=(law,))[0]
     mass += integrate.quad(density, 0.0, np.inf, args=(law,))[0]
-    value = sum(
-        w * (math.log(mass) - log_density(e, law)) for e, w in zip(x, weights, strict=True)
-    )
+    value = sum(w * (math.log(mass) - log_density(e, law)) for e, w in zip(x, weights, strict=True))
     for k, (mean, deviation) in enumerate((NOISE.scale, NOISE.scale, NOISE.dof, NOISE.dof)):
         value += 0.5 * ((theta[k] - mean) / deviation) ** 2
     return value + 0.5 * ((theta[1] - theta[0]) / NOISE.asymmetry) ** 2

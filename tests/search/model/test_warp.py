@@ -126,7 +126,9 @@ def test_a_standardized_warp_has_median_0_and_spread_1(kind):
     assert location_and_spread(warp.forward(t)) == pytest.approx((0.0, 1.0), abs=1e-12)
 
 
-@pytest.mark.parametrize("t", [np.zeros(30), np.arange(3.0), np.array([0.0] * 60 + [*range(1, 40)])])
+@pytest.mark.parametrize(
+    "t", [np.zeros(30), np.arange(3.0), np.array([0.0] * 60 + [*range(1, 40)])]
+)
 def test_few_distinct_payoffs_and_ties_keep_the_identity(t):
     assert [warp.kind for warp in candidate_warps(t)] == [IDENTITY]
 
