@@ -8,7 +8,7 @@ from searches import LINE, MIXED, line, payoff, run
 
 
 def test_the_initial_design_is_spread_and_not_repeated():
-    opt = tp.Optimizer(LINE, options=tp.Options(n_initial=16))
+    opt = tp.Optimizer(LINE, options=tp.Options(n_initial=16, exploration_rate=1.0))
     places = np.sort([params["x"] for params in run(opt, 16, lambda params, i: 0.0)])
     assert np.diff(places).max() < 0.15
     assert len(set(places)) == 16
@@ -26,7 +26,7 @@ def trials_that_explore(options, numbers):
 
 def test_trials_at_square_numbers_explore():
     numbers = [*range(12, 28), 99, 100]
-    assert trials_that_explore(tp.Options(), numbers) == [16, 25, 100]
+    assert trials_that_explore(tp.Options(exploration_rate=1.0), numbers) == [16, 25, 100]
     assert trials_that_explore(tp.Options(exploration_rate=0.0), numbers) == []
     assert trials_that_explore(tp.Options(exploration_rate=0.5), numbers) == [16, 100]
 

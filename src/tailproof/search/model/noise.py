@@ -5,8 +5,8 @@
 
 with mode 0 and Z = scale_lower C(dof_lower) + scale_upper C(dof_upper). Skewed laws, such as
 waiting times, have a steep side: there the mode is known far better than the mean (Fernandez and
-Steel, 1998, for the two-piece construction). As a scale mixture of normal laws it makes the fit of a
-Gaussian process a weighted least squares problem (Lange, Little and Taylor, 1989).
+Steel, 1998, for the two-piece construction). As a scale mixture of normal laws it makes the fit of
+a Gaussian process a weighted least squares problem (Lange, Little and Taylor, 1989).
 """
 
 from __future__ import annotations
