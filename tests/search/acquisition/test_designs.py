@@ -37,7 +37,7 @@ def test_twice_as_many_trials_explore_while_outliers_may_vary():
     rare = np.where((x > 0.6) & (rng.random(60) < 0.4), 9.0, 0.0)
     told = []
     for sign in (-1.0, 1.0):
-        opt = tp.Optimizer(LINE, seed=4)
+        opt = tp.Optimizer(LINE, seed=4, options=tp.Options(exploration_rate=1.0))
         for place, more in zip(x, rare, strict=True):
             opt.add({"x": place}, sign * np.sin(6.0 * place) + more + 0.1 * rng.standard_normal())
         told.append(opt)
