@@ -140,7 +140,7 @@ def rebuilt(optimizer: Optimizer) -> Optimizer:
             options=optimizer.options,
         )
         for done in optimizer.trials:
-            same.add(done.trial.params, done.value)
+            same.add(done.trial.params, **done.told)
         return same
     config = optimizer.config
     generator = np.random.Generator(

@@ -22,8 +22,6 @@ from rivals.problems import Problem
 from rivals.tailproof_solvers import OptimizerSolver, PolicySolver, RandomSolver
 
 OURS = "tailproof"
-CLIP_DEVIATIONS = 3.0  # robust standard deviations at which the clipping rival clips
-DEGREES_OF_FREEDOM = 4.0  # of the Student-t likelihood
 
 
 class Solver(Protocol):

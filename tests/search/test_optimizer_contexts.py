@@ -151,9 +151,10 @@ def test_exploratory_designs_cover_every_context_that_comes_in_turns(period):
 
 
 def test_exploratory_trials_in_contexts_are_as_many_and_in_every_context():
-    optimizers = []
+    optimizers, options = [], tp.Options(exploration_rate=1.0)
     for sign in (-1.0, 1.0):
-        opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), turn=tp.Int(0, 2)), seed=4)
+        space = tp.Space(x=tp.Float(0, 1), turn=tp.Int(0, 2))
+        opt = tp.Optimizer(space, seed=4, options=options)
         for index in range(12):
             x = (0.618 * index) % 1.0
             opt.add({"x": x, "turn": index % 3}, sign * x)

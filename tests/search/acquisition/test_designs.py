@@ -8,7 +8,7 @@ from searches import LINE, MIXED, line, payoff, run
 
 
 def test_the_initial_design_is_spread_and_not_repeated():
-    opt = tp.Optimizer(LINE, options=tp.Options(n_initial=16))
+    opt = tp.Optimizer(LINE, options=tp.Options(n_initial=16, exploration_rate=1.0))
     places = np.sort([params["x"] for params in run(opt, 16, lambda params, i: 0.0)])
     assert np.diff(places).max() < 0.15
     assert len(set(places)) == 16
@@ -26,7 +26,7 @@ def trials_that_explore(options, numbers):
 
 def test_trials_at_square_numbers_explore():
     numbers = [*range(12, 28), 99, 100]
-    assert trials_that_explore(tp.Options(), numbers) == [16, 25, 100]
+    assert trials_that_explore(tp.Options(exploration_rate=1.0), numbers) == [16, 25, 100]
     assert trials_that_explore(tp.Options(exploration_rate=0.0), numbers) == []
     assert trials_that_explore(tp.Options(exploration_rate=0.5), numbers) == [16, 100]
 
@@ -37,7 +37,7 @@ def test_twice_as_many_trials_explore_while_outliers_may_vary():
     rare = np.where((x > 0.6) & (rng.random(60) < 0.4), 9.0, 0.0)
     told = []
     for sign in (-1.0, 1.0):
-        opt = tp.Optimizer(LINE, seed=4)
+        opt = tp.Optimizer(LINE, seed=4, options=tp.Options(exploration_rate=1.0))
         for place, more in zip(x, rare, strict=True):
             opt.add({"x": place}, sign * np.sin(6.0 * place) + more + 0.1 * rng.standard_normal())
         told.append(opt)

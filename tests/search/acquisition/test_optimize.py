@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 
+from searches import single_payoffs
 from tailproof import Choice, Configurations, Fixed, Float, Int, Space
 from tailproof.search.acquisition.optimize import maximize_ucb, sobol
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import fit_model
-from tailproof.search.model.parameters import ModelConfig, Observations
+from tailproof.search.model.parameters import ModelConfig
 from tailproof.search.model.posterior import condition
 
 NONE = np.empty((0, 2))
@@ -80,7 +81,7 @@ def test_it_finds_the_maximum_of_a_fitted_posterior(dimension, kappa):
     space = Space({f"x{k}": Float(0, 1) for k in range(dimension)})
     U = space.snap(rng.random((40, dimension)))
     payoffs = np.cos(7.0 * U).sum(axis=1) + 0.3 * rng.standard_t(1.5, 40)
-    observations = Observations(U, payoffs)
+    observations = single_payoffs(U, payoffs)
     config = ModelConfig(KernelLayout(np.arange(dimension), np.zeros(dimension, dtype=np.int64)))
     model = fit_model(observations, None, config)
     posterior = condition(observations, U[:0], model, config)

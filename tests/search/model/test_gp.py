@@ -224,7 +224,7 @@ def test_pending_points_leave_the_mean_alone():
 @LAYOUTS
 @pytest.mark.usefixtures("no_jitter")
 def test_a_centered_process_is_the_process_less_its_mean_over_the_payoffs(layout):
-    points, payoffs, scales, waiting, C, kernel = case(layout)
+    points, payoffs, scales, _, C, kernel = case(layout)
     fit = make_design(layout, kernel, points, C).fit(precisions(kernel, scales), payoffs)
     fit = replace(fit, design=replace(fit.design, pending=fit.design.pending[:0]))
     whole, found = fit.posterior(), fit.posterior(centered=True)

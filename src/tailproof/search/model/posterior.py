@@ -256,8 +256,8 @@ def keep_sign(values: Array, least: float, largest: float) -> Array:
 
     Examples
     --------
-    >>> keep_sign(np.array([0.5, 1.0, 3.0]), 1.0, 9.0).round(4)
-    array([0.6065, 1.    , 3.    ])
+    >>> keep_sign(np.array([-5.0, 1.0, 3.0]), 1.0, 9.0).round(4).tolist()
+    [0.0025, 1.0, 3.0]
     """
     if least < 0.0 < largest or least == largest == 0.0:
         return values

@@ -39,8 +39,8 @@ class Warp:
     Examples
     --------
     >>> warp = Warp("log", edge=0.0, unit=1.0)
-    >>> np.round(warp.forward(np.array([-99.0, 0.0, 1.0])), 2)
-    array([-4.61, -0.  ,  1.  ])
+    >>> np.round(warp.forward(np.array([-99.0, -1.0, 1.0])), 2)
+    array([-4.61, -0.69,  1.  ])
     >>> np.round(warp.inverse(warp.forward(np.array([-99.0, 0.0, 1.0]))), 9)
     array([-99.,   0.,   1.])
     """
