@@ -222,8 +222,9 @@ def gain_pool(
 ) -> tuple[Array, slice]:
     """Return the places at which the best mean may lie, (k, d), the recommended one u (d,) first.
 
-    And which of them are spread evenly over the space. All places of a small space; else those seen (n, d), at most the latest 192 distinct ones,
-    Sobol points, and points around the recommended one.
+    And which of them are spread evenly over the space. All places of a small space; else those seen
+    (n, d), at most the latest 192 distinct ones, Sobol points, and points around the recommended
+    one.
     """
     limit = _MOST_SEEN + _ANYWHERE
     if space.count is not None and space.count <= limit:
