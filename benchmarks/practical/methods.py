@@ -17,12 +17,11 @@ import tailproof as tp
 from practical.domains import Domain, Params
 from practical.problem import LOG, Problem
 from rivals.botorch_solver import BotorchSolver
-from rivals.methods import DEGREES_OF_FREEDOM
+from rivals.methods import STUDENT_T
 from rivals.methods import METHODS as RIVALS
 from rivals.methods import Solver as RivalSolver
 from rivals.optuna_solver import OptunaSolver
 from rivals.tailproof_solvers import OptimizerSolver, RandomSolver
-from tailproof.search.model import robust_loss
 from tailproof.tune.study import distributions
 
 OURS, ORACLE, SAMPLE_MEAN = "tailproof", "oracle", "sample-mean"
@@ -97,14 +96,11 @@ class OracleSolver(OurSolver):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         degrees = problem.degrees_of_freedom
-        loss: robust_loss.RobustLoss = robust_loss.AdaptiveWindow()
+        noise = "learnt"
         if degrees is not None:
-            loss = (
-                robust_loss.Gaussian()
-                if math.isinf(degrees)
-                else robust_loss.StudentT(max(degrees, 2.0))
-            )
-        super().__init__(problem, seed, tp.Options(loss=loss, exploration_rate=0.0))
+            noise = "gaussian" if math.isinf(degrees) else "student-t"
+        options = tp.Options(warp="identity", noise=noise, corrects_mean=noise == "learnt")
+        super().__init__(problem, seed, options)
         self._log = problem.warp == LOG
 
     def tell(self, params: Params, value: float) -> None:
@@ -276,7 +272,7 @@ METHODS: dict[str, Method] = {
             "Student-t GP",
             "tp.Optimizer with a Student-t likelihood of 4 degrees of freedom and "
             "exploration_rate=0",
-            _ours(tp.Options(loss=robust_loss.StudentT(DEGREES_OF_FREEDOM), exploration_rate=0.0)),
+            _ours(STUDENT_T),
             assigned=True,
         ),
         Method(

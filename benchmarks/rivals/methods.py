@@ -20,7 +20,6 @@ from rivals.domains import Params
 from rivals.optuna_solver import OptunaSolver
 from rivals.problems import Problem
 from rivals.tailproof_solvers import OptimizerSolver, PolicySolver, RandomSolver
-from tailproof.search.model import robust_loss
 
 OURS = "tailproof"
 CLIP_DEVIATIONS = 3.0  # robust standard deviations at which the clipping rival clips
@@ -79,11 +78,6 @@ def _optimizer(options: tp.Options) -> Start:
     return lambda problem, seed, _: OptimizerSolver(problem.domain, seed, options)
 
 
-def _with_loss(loss: robust_loss.RobustLoss) -> Start:
-    """Start our optimizer with another loss and without its exploratory evaluations."""
-    return _optimizer(tp.Options(loss=loss, exploration_rate=0.0))
-
-
 def _policy(policy: str) -> Start:
     return lambda problem, seed, evaluations: PolicySolver(problem, seed, evaluations, policy)
 
@@ -100,6 +94,8 @@ def _botorch(kind: str) -> Start:
     return lambda problem, seed, _: BotorchSolver(problem.domain, seed, kind)
 
 
+GAUSSIAN = tp.Options(warp="identity", noise="gaussian", corrects_mean=False)
+STUDENT_T = tp.Options(warp="identity", noise="student-t", corrects_mean=False)
 _OPTUNA = "recommends study.best_trial, the trial with the largest payoff"
 _BOTORCH = (
     "hyperparameters are fitted on a schedule, not in every round, and the acquisition function is "
@@ -122,21 +118,14 @@ METHODS: dict[str, Method] = {
             "GP-UCB",
             "tp.Optimizer with a Gaussian likelihood, payoffs as they are, without exploratory "
             "evaluations",
-            _with_loss(robust_loss.Gaussian()),
-        ),
-        Method(
-            "clipped-gp-ucb",
-            "clipped GP-UCB",
-            "tp.Optimizer with payoffs clipped at 3 robust standard deviations, without "
-            "exploratory evaluations",
-            _with_loss(robust_loss.Winsorize(CLIP_DEVIATIONS)),
+            _optimizer(GAUSSIAN),
         ),
         Method(
             "student-t-gp",
             "Student-t GP",
             "tp.Optimizer with the mode under a Student-t likelihood of 4 degrees of freedom, "
             "fixed, without exploratory evaluations",
-            _with_loss(robust_loss.StudentT(DEGREES_OF_FREEDOM)),
+            _optimizer(STUDENT_T),
             robust=True,
         ),
         Method(

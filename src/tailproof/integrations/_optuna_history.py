@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,11 @@ from tailproof._util.checks import LARGEST_PAYOFF
 from tailproof.integrations._optuna_decisions import is_baseline, is_failure
 from tailproof.integrations._optuna_internals import enqueued_params
 from tailproof.integrations._optuna_space import SpaceAdapter
+from tailproof.search.measurements import measured
+from tailproof.search.trials import Trial
+
+# User attributes of a trial that tell more than its value.
+PAYOFFS, SEM, N = "tailproof:payoffs", "tailproof:sem", "tailproof:n"
 
 
 class StudyHistory:
@@ -88,6 +94,27 @@ def is_payoff(trial: FrozenTrial) -> bool:
     """Tell whether the value of a complete Optuna trial can enter a mean: infinite ones cannot."""
     value = trial.values[0]
     return math.isfinite(value) and abs(value) <= LARGEST_PAYOFF
+
+
+def told_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Return what a complete trial tells, as arguments of `Optimizer.add`.
+
+    Its value; or the single payoffs, if the user attribute "tailproof:payoffs" lists them; or its
+    value as a mean, if "tailproof:sem" gives the standard error, "tailproof:n" the number of
+    payoffs. Attributes that cannot be used are left out with a warning.
+    """
+    attributes = trial.user_attrs
+    told: dict[str, Any] = {"value": trial.values[0]}
+    if PAYOFFS in attributes:
+        told = {"value": attributes[PAYOFFS]}
+    elif SEM in attributes:
+        told = {"mean": trial.values[0], "sem": attributes[SEM], "n": attributes.get(N)}
+    try:
+        measured(Trial(trial.number, {}), **dict.fromkeys(("value", "mean", "sem", "n")) | told)
+    except ValueError as error:
+        warnings.warn(f"Trial {trial.number}: {error} Its value is used.", stacklevel=2)
+        return {"value": trial.values[0]}
+    return told
 
 
 def model_params(trial: FrozenTrial, adapter: SpaceAdapter) -> dict[str, Any] | None:

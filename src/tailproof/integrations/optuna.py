@@ -28,7 +28,12 @@ from tailproof.integrations._optuna_decisions import (
     enqueue_baseline,
     resume_search,
 )
-from tailproof.integrations._optuna_history import StudyHistory, model_params, planned_params
+from tailproof.integrations._optuna_history import (
+    StudyHistory,
+    model_params,
+    planned_params,
+    told_of,
+)
 from tailproof.integrations._optuna_internals import set_system_attr, whole_study
 from tailproof.integrations._optuna_overdue import release_overdue
 from tailproof.integrations._optuna_space import Distributions, SpaceAdapter, modeled
@@ -260,7 +265,7 @@ class _StudyModel:
             self._told += 1
             params = model_params(trial, self.adapter)
             if params is not None:
-                added = self.optimizer.add(params, trial.values[0])
+                added = self.optimizer.add(params, **told_of(trial))
                 self._numbers[added.number] = trial.number
 
     def follow(self, history: StudyHistory, race: StudyRace | None) -> None:
@@ -393,7 +398,7 @@ def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
         payoffs = [(t, model_params(t, model.adapter)) for t in history.payoffs]
         known = [(trial, params) for trial, params in payoffs if params is not None]
         for trial, params in known:
-            told.add(named(params), trial.values[0])
+            told.add(named(params), **told_of(trial))
         for failure in model.optimizer.failures:
             told.add_failure(named(failure.trial.params))
         race = model.optimizer._plan.race

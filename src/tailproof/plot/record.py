@@ -138,7 +138,7 @@ def course_of(
     )
     wanted, course = set(checkpoints(len(optimizer))), []
     for count, done in enumerate(optimizer.trials, start=1):
-        again.add(done.trial.params, done.value)
+        again.add(done.trial.params, **done.told)
         if count == len(optimizer):
             course.append((count, final))
         elif count in wanted:

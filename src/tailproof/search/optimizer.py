@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from tailproof import storage
 from tailproof._util import checks
+from tailproof.search import measurements
 from tailproof.search.acquisition.designs import exploratory_point, random_point, sobol_point
 from tailproof.search.acquisition.optimize import maximize_ucb
 from tailproof.search.decision import plan as decision
 from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.model.fit import fit_model, next_refit
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
-from tailproof.search.model.posterior import Posterior, condition, interval
+from tailproof.search.model.posterior import Posterior, condition, interval, keep_sign
 from tailproof.search.options import Options, kernel_layout
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.parameters import Float
@@ -98,15 +100,22 @@ class Optimizer:
         self.space, self.options = space, options or Options()
         self.seed = checks.integer("seed", seed, low=0)
         self.minimize = checks.flag("minimize", minimize)
-        self._config = ModelConfig(kernel_layout(space, self.options), self.options.loss)
-        self._n_initial = self.options.n_initial or max(8, 2 * space.dimension)
+        self._config = ModelConfig(
+            kernel_layout(space, self.options),
+            self.options.warp,
+            self.options.noise,
+            self.options.corrects_mean,
+        )
+        self._n_initial = self.options.n_initial or max(6, space.dimension + 1)
         self._trials: dict[int, tuple[Trial, Array]] = {}
         self._pending: dict[int, None] = {}
         self._completed: dict[int, CompletedTrial] = {}
         self._positions: list[Array] = []  # of the completed trials
         self._model: ModelParameters | None = None
         self._posterior: tuple[Any, Posterior] | None = None
-        self.fail_value = None if fail_value is None else _payoff("fail_value", fail_value)
+        self.fail_value = (
+            None if fail_value is None else measurements.payoff("fail_value", fail_value)
+        )
         self.avoid_failures = checks.flag("avoid_failures", avoid_failures)
         self._plan = decision.DecisionPlan()
         if baseline is not None:
@@ -122,7 +131,7 @@ class Optimizer:
     @property
     def trials(self) -> list[CompletedTrial]:
         """The payoffs told, in the order they came."""
-        return [CompletedTrial(d.trial._copy(), d.value) for d in self._completed.values()]
+        return [replace(d, trial=d.trial._copy()) for d in self._completed.values()]
 
     @property
     def pending(self) -> list[Trial]:
@@ -140,7 +149,8 @@ class Optimizer:
         """Which payoffs of `trials` have a residual that the robust loss limits, (n,)."""
         if not self._completed:
             return np.zeros(0, dtype=np.bool_)
-        return self._condition_model([]).clipped.copy()
+        flags = self._condition_model([]).clipped
+        return np.asarray(measurements.by_trial(list(self._completed.values()), flags))
 
     @overload
     def ask(self, count: None = None, *, context: Mapping[str, Any] | None = None) -> Trial: ...
@@ -193,28 +203,63 @@ class Optimizer:
         chosen = self.seed if seed is None else checks.integer("seed", seed, low=0)
         return self._params_of_place(self._next_place(number, positions, space, chosen), context)
 
-    def tell(self, trial: Trial | int, value: float) -> None:
-        """Take the payoff of a trial, given by itself or its number, in any order.
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | Sequence[float] | None = None,
+        *,
+        mean: float | None = None,
+        sem: float | None = None,
+        n: int | None = None,
+    ) -> None:
+        """Take what was measured in a trial, given by itself or its number, in any order.
 
         The payoff of a trial that was withdrawn may still come.
+
+        Parameters
+        ----------
+        trial
+            The trial, or its number.
+        value
+            Its payoff, or several payoffs of the same configuration.
+        mean, sem, n
+            Instead of `value`: the mean of n payoffs and its standard error, both in units of the
+            payoff. A mean counts as an observation of the mean payoff with that error.
+
+        Examples
+        --------
+        >>> import tailproof as tp
+        >>> opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)))
+        >>> opt.tell(opt.ask(), [1.0, 1.2, 0.9])
+        >>> opt.tell(opt.ask(), mean=1.1, sem=0.05, n=20)
+        >>> [done.n for done in opt.trials]
+        [3, 20]
         """
         number = self._trial_number(trial)
         if number in self._completed:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
-        payoff = _payoff("value", value)
         asked, u = self._trials[number]
+        completed = measurements.measured(asked, value, mean, sem, n)
         self._pending.pop(number, None)
-        self._completed[number] = CompletedTrial(asked, payoff)
+        self._completed[number] = completed
         self._positions.append(u)
 
-    def add(self, params: Mapping[str, Any], value: float) -> Trial:
-        """Take a payoff measured elsewhere, and return the trial it makes."""
+    def add(
+        self,
+        params: Mapping[str, Any],
+        value: float | Sequence[float] | None = None,
+        *,
+        mean: float | None = None,
+        sem: float | None = None,
+        n: int | None = None,
+    ) -> Trial:
+        """Take what was measured elsewhere, as `tell` does, and return the trial it makes."""
         u = self._position_of_params(params)
         number = len(self._trials)
         trial = Trial(number, self._params_at(u, params))
         self._trials[number] = (trial, u)
         try:
-            self.tell(number, value)
+            self.tell(number, value, mean=mean, sem=sem, n=n)
         except ValueError:
             del self._trials[number]
             raise
@@ -389,16 +434,16 @@ class Optimizer:
         posterior = self._condition_model([])
         rng = np.random.default_rng([self.seed, len(self), 1])
         seen, completed = np.array(self._positions), list(self._completed.values())
-        u = maximize_ucb(space, posterior, 0.0, seen, rng)
         if isinstance(space, ContextSpace):
             inside = space.contains(seen)
             completed = [d for d, agrees in zip(completed, inside, strict=True) if agrees]
             completed = completed or list(self._completed.values())
             seen = seen[inside]
-        # Among equally good configurations one that was measured is preferred.
-        best, *measured = posterior.ucb(self.space.encode(np.vstack([u, seen])), 0.0)
-        if max(measured, default=-np.inf) >= best:
-            u = seen[int(np.argmax(measured))]
+        if len(seen):
+            # Of what was measured: a mean between measured places is the model's alone.
+            u = seen[int(np.argmax(posterior.ucb(self.space.encode(seen), 0.0)))]
+        else:
+            u = maximize_ucb(space, posterior, 0.0, np.array(self._positions), rng)
         confirmed = None if context is not None else decision.confirmed_place(self, level)
         u = decision.reliable_place(self, u, space, level) if confirmed is None else confirmed
         prediction = self._predict_at(posterior, u[None], level)
@@ -409,8 +454,12 @@ class Optimizer:
             lower=float(prediction.lower[0]),
             upper=float(prediction.upper[0]),
             level=level,
-            payoffs=sum(bool(np.array_equal(u, position)) for position in self._positions),
-            total_payoffs=len(self),
+            payoffs=sum(
+                done.n
+                for done, place in zip(self._completed.values(), self._positions, strict=True)
+                if np.array_equal(u, place)
+            ),
+            total_payoffs=sum(done.n for done in self._completed.values()),
             clipped=int(posterior.clipped.sum()),
             tails=_tails_in_words(posterior.residuals),
             best_observed_params=dict(best_observed.trial.params),
@@ -513,9 +562,9 @@ class Optimizer:
             raise ValueError("`tell` must have been called before, but no payoff is known.")
 
     def _observations(self) -> Observations:
+        points = self.space.encode(self._stack_positions(self._positions))
         sign = -1.0 if self.minimize else 1.0
-        payoffs = np.array([sign * done.value for done in self._completed.values()])
-        return Observations(self.space.encode(self._stack_positions(self._positions)), payoffs)
+        return measurements.observations(list(self._completed.values()), points, sign)
 
     def _new_point(self, number: int, pending: list[Array], space: AnySpace, seed: int) -> Array:
         at_random = isinstance(space, ContextSpace)
@@ -527,7 +576,9 @@ class Optimizer:
         if point is not None:
             return point
         posterior = self._condition_model(pending)
-        if posterior.tail.deviation is not None:  # there may be a mean where no trial was made
+        if (
+            posterior.correction.deviation is not None
+        ):  # there may be a mean where no trial was made
             point = exploratory_point(
                 space, number, rate, [seed, 0, 4], offset=0.5, at_random=at_random
             )
@@ -561,7 +612,7 @@ class Optimizer:
         for index in range(begin, len(due)):
             if model is None or model.count < due[index]:
                 start = None if index == begin else model
-                model = fit_model(observations.first(due[index]), start, self._config)
+                model = fit_model(observations.take(slice(due[index])), start, self._config)
         self._model = model
         assert model is not None
         return model
@@ -578,20 +629,12 @@ class Optimizer:
 
     def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:
         X = self.space.encode(U)
-        center, half = interval(posterior, self._observations(), self._config, X, level)
+        mean, lower, upper = interval(posterior, X, level)
         if self.minimize:
-            center = -center
-        return Prediction(center, center - half, center + half, level)
-
-
-def _payoff(name: str, value: Any) -> float:
-    """Return a payoff that was given, checked."""
-    payoff = checks.number(name, value)
-    if abs(payoff) > checks.LARGEST_PAYOFF:
-        raise ValueError(
-            f"`|{name}| <= {checks.LARGEST_PAYOFF:g}` must hold, but got {name}={value!r}."
-        )
-    return payoff
+            mean, lower, upper = -mean, -upper, -lower
+        payoffs = [done.value for done in self._completed.values()]
+        mean, lower, upper = keep_sign(np.array([mean, lower, upper]), min(payoffs), max(payoffs))
+        return Prediction(mean, lower, upper, level)
 
 
 def _count_trials_near(U: Array, u: Array) -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tailproof._util import checks
 from tailproof.search.model.correlation import KERNELS, KernelLayout
-from tailproof.search.model.robust_loss import AdaptiveWindow, RobustLoss
 from tailproof.search.space.space import Configurations, Space
 
 
@@ -21,8 +20,14 @@ class Options:
 
     Attributes
     ----------
-    loss
-        Robust loss of the residuals: see `tailproof.search.model.robust_loss`.
+    warp
+        "learnt", or "identity" to model payoffs on their own scale.
+    noise
+        "learnt" (a two-piece Student-t law), "gaussian", or "student-t" (symmetric, 4 degrees of
+        freedom).
+    corrects_mean
+        Whether the mean of the residuals is added to the location: without it the target is the
+        mode of the noise, not the mean.
     kappa
         Number of posterior standard deviations in the upper confidence bound that `ask` maximizes.
     kernel
@@ -30,7 +35,8 @@ class Options:
     additive_groups
         Groups of parameter names for an additive kernel; None for one group of all parameters.
     n_initial
-        Number of trials of the initial design; None for 8, or 2 per parameter if that is more.
+        Number of trials of the initial design; None for 6, or one more than
+        there are parameters if that is more.
     exploration_rate
         Rate of trials that explore the whole space independently of the model: the next point of
         a Sobol sequence whenever `exploration_rate` * sqrt(trials) passes a whole number, and
@@ -38,17 +44,21 @@ class Options:
         rest on outliers where no trial was made yet; 0 for none.
     """
 
-    loss: RobustLoss = field(default_factory=AdaptiveWindow)
-    kappa: float = 3.0
+    warp: str = "learnt"
+    noise: str = "learnt"
+    corrects_mean: bool = True
+    kappa: float = 2.0
     kernel: str = "matern"
     additive_groups: tuple[tuple[str, ...], ...] | None = None
     n_initial: int | None = None
-    exploration_rate: float = 1.0
+    exploration_rate: float = 0.0
 
     def __post_init__(self) -> None:
         checks.fields(self, kappa=checks.non_negative, exploration_rate=checks.non_negative)
         checks.choice("kernel", self.kernel, KERNELS)
-        checks.instance("loss", self.loss, RobustLoss, "a robust loss, such as AdaptiveWindow()")
+        checks.choice("warp", self.warp, ("learnt", "identity"))
+        checks.choice("noise", self.noise, ("learnt", "gaussian", "student-t"))
+        checks.flag("corrects_mean", self.corrects_mean)
         if self.additive_groups is not None:
             checks.fields(self, additive_groups=_groups_of_names)
         if self.n_initial is not None:

@@ -25,10 +25,39 @@ class Trial:
 
 @dataclass(frozen=True)
 class CompletedTrial:
-    """A payoff that was told: the trial, and its value in the user's units."""
+    """A trial that was told, in the user's units.
+
+    Attributes
+    ----------
+    trial
+        The trial.
+    value
+        Its payoff, or the mean of its payoffs.
+    values
+        The single payoffs, if several were told; else empty.
+    sem
+        Standard error of `value`, if it was told as a mean; else None.
+    n
+        Number of payoffs that `value` is the mean of.
+    """
 
     trial: Trial
     value: float
+    values: tuple[float, ...] = ()
+    sem: float | None = None
+    n: int = 1
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was told, as arguments of `Optimizer.tell` or `add`."""
+        if self.sem is not None:
+            return {"mean": self.value, "sem": self.sem, "n": self.n}
+        return {"value": self.values or self.value}
+
+    @property
+    def payoffs(self) -> tuple[float, ...]:
+        """The single payoffs, or the mean that stands for them."""
+        return self.values or (self.value,)
 
 
 @dataclass(frozen=True)

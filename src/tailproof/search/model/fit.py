@@ -1,10 +1,10 @@
-"""Fit the model's parameters to the payoffs told so far, robustly.
+"""Fit the model's parameters to the payoffs told so far.
 
 1. Location and scale: median and quartiles, so that all the rest is invariant to y -> a y + c.
-2. Kernel parameters and psi in turns: psi from the residuals of an M-estimate of the location GP,
-   the kernel by marginal likelihood of the pseudo-observations that psi makes of the payoffs.
-3. The noise scale: whether the size of the residuals grows with the location.
-4. The tail correction: the mean of what psi clips (`tail_correction`).
+2. The warp, by leave-one-out predictive density (`warp`).
+3. In turns: kernel parameters by marginal likelihood, precisions of the payoffs by expectation
+   maximization under the noise law, and the noise law from leave-one-out residuals (`noise`).
+4. The correction from location to mean (`mean_correction`).
 """
 
 from __future__ import annotations
@@ -15,43 +15,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.search.model.constants import FIT, KERNEL, TAIL
 from tailproof.search.model.correlation import KernelParameters
-from tailproof.search.model.gp import Smoother, SparseGP, compute_features, inducing_points_for
-from tailproof.search.model.hyperparameters import maximize_posterior, prior_median
-from tailproof.search.model.parameters import ModelConfig, ModelParameters, NoiseScale, Observations
-from tailproof.search.model.robust_loss import (
-    FEWEST,
-    LEAST_HALF_WIDTH,
-    PsiFunction,
-    StudentT,
-    WindowPsi,
-    asymptotic_variance,
-    window_around_median,
+from tailproof.search.model.gp import Design, WeightedFit, inducing_points_for, make_design
+from tailproof.search.model.hyperparameters import (
+    Sample,
+    evenly_spaced,
+    maximize_posterior,
+    prior_median,
 )
-from tailproof.search.model.tail_correction import (
-    balance,
-    learn_tail_correction,
-    likelihood_rows,
-    outlier_window,
+from tailproof.search.model.mean_correction import Residuals, learn_correction, tuning_free_bound
+from tailproof.search.model.noise import NoiseLaw, fit_noise_law
+from tailproof.search.model.parameters import (
+    Correction,
+    ModelConfig,
+    ModelParameters,
+    Observations,
 )
+from tailproof.search.model.warp import Warp, choose_warp, standardized_warp
 
 Array = NDArray[np.float64]
-
-# Alternations of location and psi for one set of kernel parameters.
-_ALTERNATIONS = 5
-# Fewest payoffs that a noise scale is fitted to.
-_FEWEST_FOR_NOISE_SCALE = 20
-# The psi of Student-t is only used if at least this share of the outliers lies on either side, and
-# if at least this share of what outliers add cancels (`balance`).
-_LEAST_SHARE_ON_EITHER_SIDE, _LEAST_BALANCE = 0.25, 0.5
-# A leverage near 1 says that the payoff stands alone: its residual says nothing about noise.
-_LARGEST_LEVERAGE = 0.8
-# Most steps of the penalized equations for one psi, and the change at which they stop.
-_STEPS, _TOLERANCE = 40, 1e-5
-# A step moves no further than psi is wide, so psi is approached through wider ones, each so many
-# times as wide as the next.
-_WIDENING = 4.0
-_MOST_STAGES = 12
 
 
 def next_refit(count: int) -> int:
@@ -87,217 +70,173 @@ def location_and_scale(payoffs: Array) -> tuple[float, float]:
     return median, float(positive.min()) if len(positive) else 1.0
 
 
-@dataclass(frozen=True)
-class _RobustFit:
-    """An M-estimate of the location at the payoffs' points, and psi; arrays are (n,)."""
-
-    z: Array  # standardized payoffs as the fit sees them
-    removed: Array  # what `RobustLoss.prepare` removed from them
-    scales: Array  # the noise scale s at their points
-    psi: PsiFunction  # of the residuals
-    fitted: Array  # the location m at the payoffs' points
-    residuals: Array  # leave-one-out (`loo_residuals`), in units of s
-
-
 def fit_model(
     observations: Observations, previous: ModelParameters | None, config: ModelConfig
 ) -> ModelParameters:
     """Fit the model; the search for kernel parameters starts from those of `previous`."""
     location, scale = location_and_scale(observations.payoffs)
-    kernel = _initial_kernel(previous, scale, config)
-    inducing = inducing_points_for(config.layout, kernel.lengthscales, observations.points)
-    count = len(observations)
-    psi: PsiFunction = WindowPsi()
-    model = ModelParameters(count, location, scale, kernel, psi, NoiseScale(), None, inducing)
-    raw = model.standardize(observations.payoffs)
-    z = config.loss.prepare(raw)
-    removed = raw - z if config.loss.restores_mean else np.zeros(count)
-    fit = _RobustFit(z, removed, np.ones(count), model.psi, z, np.zeros(count))
-    for _ in range(3 if previous is None else 2):
-        fit = _alternate_location_and_psi(observations, fit, model, config)
-        if config.loss.restores_mean:
-            noise_scale = _fit_noise_scale(fit.fitted, fit.residuals * fit.scales)
-            model = replace(model, noise_scale=noise_scale)
-            fit = replace(fit, scales=noise_scale.at(fit.fitted))
-            fit = _alternate_location_and_psi(observations, fit, model, config)
-        model = replace(model, kernel=_fit_kernel(observations, fit, model, config))
-    fit = _alternate_location_and_psi(observations, fit, model, config)
-    if not config.loss.restores_mean:
-        return replace(model, psi=fit.psi)
-    psi = choose_psi(fit.psi, fit.residuals)
-    if psi != fit.psi:
-        fit = _refit_location(observations, replace(fit, psi=psi), model, config)
-        model = replace(model, kernel=_fit_kernel(observations, fit, model, config))
-        fit = _refit_location(observations, fit, model, config)
-    model = replace(model, psi=psi)
-    correction = learn_tail_correction(observations, fit.residuals, model, config)
-    return replace(model, tail_correction=correction)
-
-
-def _initial_kernel(
-    previous: ModelParameters | None, scale: float, config: ModelConfig
-) -> KernelParameters:
-    """Return where the search for kernel parameters starts: the last ones in the new units."""
-    if previous is None:
-        return prior_median(config.prior, config.layout.n_lengthscales)
-    # Rounded for the same reason as standardized payoffs.
-    ratio = float(f"{min(max(previous.scale / scale, 1e-9), 1e9):.6g}") ** 2
-    signal, noise = previous.kernel.signal_var * ratio, previous.kernel.noise_var * ratio
-    return KernelParameters(
-        previous.kernel.lengthscales, min(max(signal, 1e-3), 1e2), min(max(noise, 1e-3), 1e2)
+    count, layout = len(observations), config.layout
+    kernel, law = prior_median(config.prior, layout.n_lengthscales), NoiseLaw()
+    if previous is not None:
+        kernel, law = previous.kernel, previous.law
+    model = ModelParameters(
+        count, location, scale, Warp(), kernel, law, Correction(), np.ones(count)
     )
+    t = model.standardize(observations.payoffs)
+    if is_sparse(t):
+        config = replace(config, warp="identity", noise="gaussian", corrects_mean=False)
+        bound = tuning_free_bound(t, TAIL.exceedances)
+        model = replace(model, law=NoiseLaw(), truncation=bound)
+    t = model.truncate(t)
+    model = replace(model, warp=_fit_warp(t, observations.points, kernel, config))
+    rows = evenly_spaced(count, FIT.payoffs)
+    rounds = FIT.rounds_at_first if previous is None else FIT.rounds
+    model = _fit_kernel_and_law(observations.take(rows), t[rows], model, rounds, config)
+    inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
+    model = replace(model, inducing_points=inducing)
+    location_fit = fit_location(observations, t, np.ones(count), model, config, FIT.steps)
+    model = replace(model, precision=location_fit.relative_precision)
+    if not config.corrects_mean:
+        return model
+    lengthscales = (
+        model.kernel.lengthscales,
+        prior_median(config.prior, layout.n_lengthscales).lengthscales,
+    )
+    residuals = location_fit.relative_residuals(observations.points, model)
+    return replace(model, correction=learn_correction(residuals, layout, lengthscales))
 
 
-def _fit_kernel(
-    observations: Observations, fit: _RobustFit, model: ModelParameters, config: ModelConfig
-) -> KernelParameters:
-    """Return the most likely kernel parameters for the pseudo-observations of a fit."""
-    rows = likelihood_rows(len(observations))
-    payoffs = pseudo_observations(fit.psi, fit.z, fit.scales, fit.fitted)[rows]
-    X, relative_var = observations.points[rows], fit.scales[rows] ** 2
-    return maximize_posterior(config.layout, X, payoffs, relative_var, config.prior, model.kernel)
+def _fit_kernel_and_law(
+    observations: Observations, t: Array, model: ModelParameters, rounds: int, config: ModelConfig
+) -> ModelParameters:
+    """Return the model with kernel parameters and noise law, fitted in turns."""
+    layout, points, kernel, law = config.layout, observations.points, model.kernel, model.law
+    z, known = model.warp.forward(t), known_variances(observations, model, t)
+    single, u = np.isnan(known), np.ones(len(t))
+    for turn in range(rounds):
+        variances = np.where(single, 1.0 / u, np.maximum(known / kernel.noise_var, 1e-12))
+        sample = Sample.summarize(points, z, variances)
+        steps = FIT.first_steps if rounds == FIT.rounds_at_first and turn == 0 else FIT.next_steps
+        kernel = maximize_posterior(layout, sample, config.prior, kernel, steps)
+        inducing = inducing_points_for(layout, kernel.lengthscales, points)
+        design = make_design(layout, kernel, points, points[:0], inducing)
+        for _ in range(FIT.alternations if config.noise != "gaussian" else 0):
+            u, fitted = reweigh(design, kernel.noise_var, law, z, u, known, FIT.steps)
+            kernel, law, u = _fit_law(fitted, z, kernel, law, u, single, config)
+    return replace(model, kernel=kernel, law=law)
 
 
-def _location_gp(
-    observations: Observations, scales: Array, model: ModelParameters, config: ModelConfig
-) -> SparseGP:
-    points, inducing = observations.points, model.inducing_points
-    return compute_features(config.layout, model.kernel, points, points[:0], inducing).gp(scales)
+@dataclass(frozen=True)
+class LocationFit:
+    """The location GP given all payoffs."""
+
+    z: Array  # warped payoffs, (n,)
+    known: Array  # known noise variances; NaN for single payoffs, (n,)
+    relative_precision: Array  # (n,)
+    fit: WeightedFit
+
+    def relative_residuals(self, points: Array, model: ModelParameters) -> Residuals:
+        """Return the relative leave-one-out residuals of the single payoffs."""
+        single = np.isnan(self.known)
+        residuals, variance = self.fit.leave_one_out(self.z)
+        values = model.warp.relative_residual(residuals[single])
+        noise = float(model.kernel.noise_var * model.law.mean_square_scale)
+        return Residuals(points[single], values, variance[single], noise)
 
 
-def _refit_location(
-    observations: Observations, fit: _RobustFit, model: ModelParameters, config: ModelConfig
-) -> _RobustFit:
-    """Return the fit for its psi and the model's kernel parameters."""
-    gp = _location_gp(observations, fit.scales, model, config)
-    fitted = solve_m_estimate(gp, fit.psi, fit.z, fit.scales, fit.fitted)
-    residuals = loo_residuals(fit.psi, (fit.z - fitted) / fit.scales, gp.leverage())
-    return replace(fit, fitted=fitted, residuals=residuals + fit.removed / fit.scales)
+def fit_location(
+    observations: Observations,
+    t: Array,
+    u: Array,
+    model: ModelParameters,
+    config: ModelConfig,
+    steps: int,
+    pending: Array | None = None,
+) -> LocationFit:
+    """Return the location GP given standardized payoffs t (n,), by EM steps from precisions u.
 
-
-def _alternate_location_and_psi(
-    observations: Observations, fit: _RobustFit, model: ModelParameters, config: ModelConfig
-) -> _RobustFit:
-    """Return the fit with location and psi for the model's kernel parameters, found in turns.
-
-    A window's position and the constant of the location could drift together without end, so each
-    turn begins with residuals of median zero.
+    A mean with a standard error tells the mean payoff, not the location: it is shifted.
     """
-    z, scales = fit.z, fit.scales
-    gp = _location_gp(observations, scales, model, config)
-    leverage = gp.leverage()
-    fitted = np.full(len(z), float(np.median(z)))
-    psi = config.loss.begin((z - fitted) / scales)
-    for _ in range(_ALTERNATIONS):
-        fitted = solve_m_estimate(gp, psi, z, scales, fitted)
-        residuals = loo_residuals(psi, (z - fitted) / scales, leverage) + fit.removed / scales
-        if config.loss.restores_mean:
-            median = float(np.median(residuals))
-            fitted, residuals = fitted + median * scales, residuals - median
-        psi = config.loss.learn(residuals)
-    return replace(fit, psi=psi, fitted=fitted, residuals=residuals)
+    points, kernel = observations.points, model.kernel
+    waiting = points[:0] if pending is None else pending
+    known = known_variances(observations, model, t)
+    shift = float(model.warp.shift(np.array(model.correction.mean)))
+    z = model.warp.forward(t)
+    z = np.where(np.isnan(known), z, z - shift)
+    design = make_design(config.layout, kernel, points, waiting, model.inducing_points)
+    u, fitted = reweigh(design, kernel.noise_var, model.law, z, u, known, steps)
+    return LocationFit(z, known, u, fitted)
 
 
-def _fit_noise_scale(fitted: Array, residuals: Array) -> NoiseScale:
-    """Return how the size of residuals grows with the location: a line through ln |e|, shrunk.
+def is_sparse(t: Array) -> bool:
+    """Tell whether most payoffs are equal, as where most users buy nothing.
 
-    The logarithm of a residual's size has light tails whatever the noise; tiny ones are rounded up
-    so that they do not weigh more than large ones. A slope within two standard errors of 0 counts
-    as 0, and larger ones are shrunk towards it.
+    A mode says nothing of the mean then: the mean is estimated from truncated payoffs directly.
     """
-    size = np.abs(residuals - np.median(residuals))
-    usual = float(np.median(size))
-    deviation = fitted - np.mean(fitted)
-    square = float(deviation @ deviation)
-    if usual == 0.0 or square == 0.0 or len(fitted) < _FEWEST_FOR_NOISE_SCALE:
-        return NoiseScale()
-    logs = np.log(np.clip(size / usual, 0.1, 1e3))
-    logs -= np.mean(logs)
-    rate = float(deviation @ logs) / square
-    error = math.sqrt(float(np.mean((logs - rate * deviation) ** 2)) / square)
-    shrinkage = max(1.0 - (2.0 * error / rate) ** 2, 0.0) if rate != 0.0 else 0.0
-    return NoiseScale(rate * shrinkage, float(np.mean(fitted)))
+    _, ties = np.unique(t, return_counts=True)
+    return len(ties) > 1 and 2 * int(ties.max()) > len(t)
 
 
-def choose_psi(psi: PsiFunction, residuals: Array) -> PsiFunction:
-    """Return the psi of a Student-t law, 4 degrees of freedom, if it estimates better than `psi`.
+def _fit_warp(t: Array, points: Array, kernel: KernelParameters, config: ModelConfig) -> Warp:
+    if config.warp == "learnt":
+        rows = evenly_spaced(len(t), KERNEL.rows)
+        X, t = points[rows], t[rows]
+        inverse = config.layout.inverse_lengthscales(kernel.lengthscales)
+        return choose_warp(t, config.layout.correlations(X, X, inverse))
+    return standardized_warp(Warp(), t)
 
-    Only where outliers lie on both sides, and those on one side do not outweigh the others by more
-    than chance may: one-sided outliers are where the mean lies away from the median.
 
-    Examples
-    --------
-    >>> from tailproof.search.model.robust_loss import AdaptiveWindow
-    >>> e = np.sinh(np.linspace(-3.0, 3.0, 99))
-    >>> type(choose_psi(AdaptiveWindow().learn(e), e)).__name__
-    'StudentTPsi'
+def _fit_law(
+    fitted: WeightedFit,
+    z: Array,
+    kernel: KernelParameters,
+    law: NoiseLaw,
+    u: Array,
+    single: NDArray[np.bool_],
+    config: ModelConfig,
+) -> tuple[KernelParameters, NoiseLaw, Array]:
+    """Return kernel, law and precisions after a fit of the noise law to leave-one-out residuals.
+
+    The law is in units of the root of the noise variance, in which its mean squared scale is 1.
     """
-    usual = window_around_median(residuals)
-    below, above = np.sum(residuals < usual.lower), np.sum(residuals > usual.upper)
-    too_few = len(residuals) < FEWEST or usual.width <= 2.0 * LEAST_HALF_WIDTH
-    if too_few or min(below, above) < max(_LEAST_SHARE_ON_EITHER_SIDE * (below + above), 1.0):
-        return psi
-    excess = outlier_window(psi, residuals).excess(residuals)
-    size = float(np.median(np.abs(excess[excess != 0.0]))) if excess.any() else 0.0
-    if balance(np.clip(excess, -size, size)) < _LEAST_BALANCE:
-        return psi
-    student_t = StudentT().learn(residuals)
-    center, window = float(np.mean(student_t(residuals))), WindowPsi(usual.lower, usual.upper)
-    student_t = replace(student_t, center=center, window=window)
-    better = asymptotic_variance(student_t, residuals) < asymptotic_variance(psi, residuals)
-    return student_t if better else psi
+    residuals, variance = fitted.leave_one_out(z)
+    share = noise_share(kernel, law, variance)
+    x = residuals * np.sqrt(share / kernel.noise_var)
+    if not single.any():
+        return kernel, law, u
+    law = fit_noise_law(x[single], share[single], split=config.noise == "learnt")
+    square = law.mean_square_scale
+    root = math.sqrt(square)
+    low, high = law.scale_lower / root, law.scale_upper / root
+    law = replace(law, scale_lower=low, scale_upper=high)
+    noise_var = min(max(kernel.noise_var * square, FIT.least_noise), FIT.largest_noise)
+    return replace(kernel, noise_var=noise_var), law, u * square
 
 
-def solve_m_estimate(
-    gp: SparseGP, psi: PsiFunction, z: Array, scales: Array, start: Array
-) -> Array:
-    """Return fitted values that solve the penalized equations of psi, from `start`, (n,).
+def noise_share(kernel: KernelParameters, law: NoiseLaw, variance: Array) -> Array:
+    """Return the share of the noise in the variance of leave-one-out residuals, (n,)."""
+    noise = kernel.noise_var * law.mean_square_scale
+    return noise / (noise + variance)
 
-    Each step is least squares on m + s psi((z - m) / s) with noise variance slope x noise: psi's
-    derivative is at most 1, so the penalized criterion falls at every step (majorization), and its
-    minimum is the fit to the pseudo-observations. Steps are accelerated as Nesterov's.
 
-    Where psi redescends, a hill observed once or twice could count as outliers: the solution is
-    sought from that of `psi.start`, which has only one.
+def known_variances(observations: Observations, model: ModelParameters, t: Array) -> Array:
+    """Return the noise variances of means with known standard errors in warped units, (n,).
+
+    NaN for single payoffs.
     """
-    smoother = gp.smoother(gp.kernel.noise_var * psi.slope)
-    if psi == WindowPsi():
-        return smoother.fit(z)
-    distance = float(np.median(np.abs(z - start) / scales))
-    first, fitted = psi.start, start
-    stages = max(math.ceil(math.log(max(4.0 * distance / first.width, 1.0), _WIDENING)), 0)
-    for stage in range(min(stages, _MOST_STAGES), -1, -1):
-        fitted = _m_estimate_from(smoother, first.widened(_WIDENING**stage), z, scales, fitted)
-    return fitted if first == psi else _m_estimate_from(smoother, psi, z, scales, fitted)
+    slope = np.exp(model.warp.log_slope(t))
+    return (slope * (observations.sem / model.scale)) ** 2
 
 
-def _m_estimate_from(
-    smoother: Smoother, psi: PsiFunction, z: Array, scales: Array, start: Array
-) -> Array:
-    fitted, ahead, momentum = start, start, 1.0
-    for _ in range(_STEPS):
-        new = smoother.fit(ahead + scales * psi((z - ahead) / scales))
-        next_momentum = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
-        change = new - fitted
-        if float((ahead - new) @ change) > 0.0:  # it went too far: restart the acceleration
-            next_momentum = 1.0
-        ahead = new + (momentum - 1.0) / next_momentum * change
-        fitted, momentum = new, next_momentum
-        if float(np.abs(change).max(initial=0.0)) < _TOLERANCE:
-            break
-    return fitted
-
-
-def pseudo_observations(psi: PsiFunction, z: Array, scales: Array, fitted: Array) -> Array:
-    """Return m + s psi(e) / slope, whose least-squares fit is the M-estimate m, (n,)."""
-    return fitted + scales * psi((z - fitted) / scales) / psi.slope
-
-
-def loo_residuals(psi: PsiFunction, residuals: Array, leverage: Array) -> Array:
-    """Return the residuals around fits that leave the payoff itself out, (n,).
-
-    The fit is linear in the pseudo-observations, so without payoff i it moves, at its point, by
-    h_i / (1 - h_i) times psi(e_i) / slope, h_i the leverage.
-    """
-    h = np.minimum(leverage, _LARGEST_LEVERAGE)
-    return residuals + h / (1.0 - h) * psi(residuals) / psi.slope
+def reweigh(
+    design: Design, noise_var: float, law: NoiseLaw, z: Array, u: Array, known: Array, steps: int
+) -> tuple[Array, WeightedFit]:
+    """Return relative precisions u of payoffs and the fit under them, by EM steps from `u`."""
+    single = np.isnan(known)
+    u = np.where(single, u, noise_var / np.maximum(known, 1e-12))
+    fitted = design.fit(u / noise_var, z)
+    for _ in range(steps if math.isfinite(min(law.dof_lower, law.dof_upper)) else 0):
+        x = (z - fitted.fitted) / math.sqrt(noise_var)
+        u = np.where(single, law.weights(x, fitted.variance / noise_var), u)
+        fitted = design.fit(u / noise_var, z)
+    return u, fitted

@@ -17,14 +17,10 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
+from tailproof.search.model.constants import CONSTANT_VAR, KERNEL
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
-from tailproof.search.model.gp import CONSTANT_VAR
 
 Array = NDArray[np.float64]
-
-_LENGTHSCALE_BOUNDS = (0.03, 20.0)
-_SIGNAL_BOUNDS = (1e-8, 1e6)
-_NOISE_BOUNDS = (1e-8, 1e3)
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Prior:
     lengthscale: tuple[float, float] = (math.log(0.3), 0.8)
     shorter: float = 0.4
     signal: tuple[float, float] = (math.log(1.0), 2.0)
-    noise: tuple[float, float] = (math.log(0.5), 1.5)
+    noise: tuple[float, float] = (math.log(0.1), 2.5)
 
     def means(self, n_lengthscales: int) -> Array:
         """Return the means of theta = ln (lengthscales, signal, noise), (q + 2,)."""
@@ -63,14 +59,44 @@ def _kernel_parameters_from_logs(theta: Array) -> KernelParameters:
     return KernelParameters(values[:-2], float(values[-2]), float(values[-1]))
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Payoffs summarized by distinct points: a sufficient statistic, given relative variances.
+
+    Payoffs z with relative precisions u at one point are as likely as their weighted mean, with
+    relative variance 1 / sum(u), times a term of their scatter around it.
+    """
+
+    points: Array  # (n, p), distinct
+    means: Array  # (n,)
+    relative_var: Array  # (n,), the diagonal of D
+    dof: int = 0  # number of payoffs less that of points
+    scatter: float = 0.0  # sum of u (z - mean)^2
+
+    @classmethod
+    def summarize(cls, points: Array, z: Array, relative_var: Array) -> Sample:
+        """Return the sample of payoffs z (n,) at points (n, p); at most `KERNEL.rows` points."""
+        precision = 1.0 / relative_var
+        sites, first, which = np.unique(points, axis=0, return_index=True, return_inverse=True)
+        which = which.reshape(-1)
+        total = np.bincount(which, weights=precision, minlength=len(sites))
+        means = np.bincount(which, weights=precision * z, minlength=len(sites)) / total
+        counts = np.bincount(which, minlength=len(sites))
+        squares = np.bincount(which, weights=precision * (z - means[which]) ** 2)
+        # Evenly spaced over time if they are many: the prior of a search is not its end.
+        rows = np.sort(np.argsort(first, kind="stable")[evenly_spaced(len(sites), KERNEL.rows)])
+        dof, scatter = int(counts[rows].sum()) - len(rows), float(squares[rows].sum())
+        return cls(np.ascontiguousarray(sites[rows]), means[rows], 1.0 / total[rows], dof, scatter)
+
+
 def negative_log_posterior(
-    theta: Array, layout: KernelLayout, X: Array, payoffs: Array, relative_var: Array, prior: Prior
+    theta: Array, layout: KernelLayout, sample: Sample, prior: Prior
 ) -> tuple[float, Array]:
     """Return minus the log posterior of theta = ln (lengthscales, signal, noise), and its gradient.
 
-    `theta` is (q + 2,); X (n, p) are points, with standardized payoffs (n,) and relative noise
-    variances (n,), the diagonal of D.
+    `theta` is (q + 2,).
     """
+    X, payoffs, relative_var = sample.points, sample.means, sample.relative_var
     kernel = _kernel_parameters_from_logs(theta)
     inverse = layout.inverse_lengthscales(np.exp(theta[:-2]))
     R = layout.correlations(X, X, inverse)
@@ -92,27 +118,27 @@ def negative_log_posterior(
     deviations = prior.deviations(theta)
     away = (theta - prior.means(layout.n_lengthscales)) / deviations
     value = 0.5 * float(payoffs @ alpha) + float(np.log(np.diag(factor)).sum())
+    value += 0.5 * (sample.dof * float(theta[-1]) + sample.scatter / kernel.noise_var)
+    gradient[-1] += 0.5 * (sample.dof - sample.scatter / kernel.noise_var)
     return value + 0.5 * float(away @ away), gradient + away / deviations
 
 
 def maximize_posterior(
     layout: KernelLayout,
-    X: Array,
-    payoffs: Array,
-    relative_var: Array,
+    sample: Sample,
     prior: Prior,
     start: KernelParameters,
-    steps: int = 25,
+    steps: int,
 ) -> KernelParameters:
     """Return the kernel parameters of largest posterior density, by L-BFGS-B from `start`."""
-    bounds = [tuple(np.log(_LENGTHSCALE_BOUNDS))] * layout.n_lengthscales
-    bounds += [tuple(np.log(_SIGNAL_BOUNDS)), tuple(np.log(_NOISE_BOUNDS))]
+    bounds = [tuple(np.log(KERNEL.lengthscale_bounds))] * layout.n_lengthscales
+    bounds += [tuple(np.log(KERNEL.signal_bounds)), tuple(np.log(KERNEL.noise_bounds))]
     lower, upper = np.array(bounds).T
     theta = np.log(np.append(start.lengthscales, [start.signal_var, start.noise_var]))
     found = scipy.optimize.minimize(
         negative_log_posterior,
         np.clip(theta, lower, upper),
-        args=(layout, np.ascontiguousarray(X), payoffs, relative_var, prior),
+        args=(layout, sample, prior),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
@@ -126,3 +152,16 @@ def log_marginal_likelihood(K: Array, payoffs: Array) -> float:
     factor = scipy.linalg.cholesky(K, lower=True, check_finite=False)
     half = scipy.linalg.solve_triangular(factor, payoffs, lower=True, check_finite=False)
     return -0.5 * float(half @ half) - float(np.log(np.diag(factor)).sum())
+
+
+def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
+    """Return the indices of `most` of `count` payoffs, evenly spaced over time, or all.
+
+    Examples
+    --------
+    >>> evenly_spaced(9, 3)
+    array([0, 4, 8])
+    """
+    if count <= most:
+        return np.arange(count)
+    return np.linspace(0, count - 1, most).round().astype(np.int64)

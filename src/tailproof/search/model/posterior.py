@@ -1,8 +1,7 @@
 """The posterior of the mean payoff, given the model's parameters and all payoffs told.
 
-Intervals are practical: their coverage was measured, not proved. An interval is as wide as the
-posterior's, times a safety factor, and adds what the bound on single payoffs may hide of the mean
-and how far the most extreme payoff moves it.
+It is computed in warped units: there the mean payoff f(x) is g(x) + shift(c(x)), g the location GP
+and c the mean correction. The warp is monotone, so the best f is the best in warped units.
 """
 
 from __future__ import annotations
@@ -14,133 +13,128 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from tailproof.search.model.fit import loo_residuals, pseudo_observations, solve_m_estimate
-from tailproof.search.model.gp import CONSTANT_VAR, GPPosterior, compute_features
+from tailproof.search.model.constants import FIT, INTERVAL
+from tailproof.search.model.fit import fit_location
+from tailproof.search.model.gp import GPPosterior
+from tailproof.search.model.mean_correction import CorrectionPosterior, condition_correction
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
 Array = NDArray[np.float64]
 
-# Features of the tail correction's process: it is known roughly only.
-_TAIL_FEATURES = 96
-# Intervals are this much wider than the posterior's, which knows neither that it was searched for
-# its maximum nor that its kernel parameters are estimates; chosen by coverage on problems made for
-# tuning.
-_SAFETY = 1.3
-
-
-@dataclass(frozen=True)
-class TailPosterior:
-    """The tail correction: a constant, and with some probability a deviation that varies."""
-
-    mean: float  # of the constant
-    variance: float  # of the constant; not in those of `predict`, since it is the same everywhere
-    deviation: GPPosterior | None = None  # centered; None if there is none
-    scale: float = 1.0  # unit of the deviation
-    probability: float = 0.0  # that there is a deviation
-
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """Return the mean, and the variance of the deviation, at the rows of X (n, p)."""
-        if self.deviation is None:
-            return np.full(len(X), self.mean), np.zeros(len(X))
-        mean, variance = self.deviation.predict(X)
-        shift, p = self.scale * mean, self.probability
-        within = p * self.scale**2 * variance
-        return self.mean + p * shift, within + p * (1.0 - p) * shift**2
-
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior of f(x) = m(x) + s(x) (center + correction(x)), in standardized units."""
+    """Posterior of the mean payoff in warped units."""
 
     parameters: ModelParameters  # of the last fit
-    location: GPPosterior  # of m
-    tail: TailPosterior  # of the correction
-    clipped: NDArray[np.bool_]  # which payoffs have a residual that the robust loss limits, (n,)
-    residuals: Array  # of the payoffs around the location, in units of s(x), (n,)
+    location: GPPosterior  # of g
+    correction: CorrectionPosterior  # of c
+    residuals: Array  # of the payoffs around the location, in units of the noise, (n,)
+    weights: Array  # of the payoffs in the location GP, relative to the mode's, (n,)
+
+    @property
+    def clipped(self) -> NDArray[np.bool_]:
+        """Which payoffs count for less than half of a usual one, (n,)."""
+        return self.weights < 0.5
+
+    def _varying(self, X: Array) -> tuple[Array, Array]:
+        """Return the shift of a correction that varies, less the constant's, and its variance."""
+        c, warp = self.correction, self.parameters.warp
+        assert c.deviation is not None
+        mean, variance = c.deviation.predict(X)
+        value = c.mean + c.scale * mean
+        shift = warp.shift(value) - warp.shift(np.array(c.mean))
+        return shift, variance * (c.scale * warp.shift_slope(value)) ** 2
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Return mean and standard deviation of f at the rows of X (n, p)."""
-        parameters = self.parameters
+        """Return mean and standard deviation of f at the rows of X (n, p), in warped units."""
+        c, warp = self.correction, self.parameters.warp
         mean, variance = self.location.predict(X)
-        correction, correction_variance = self.tail.predict(X)
-        s = parameters.noise_scale.at(mean)
-        correction_variance = correction_variance + self.tail.variance
-        mean = mean + s * (parameters.psi.center + correction)
-        return mean, np.sqrt(variance + s**2 * correction_variance)
+        constant = np.array(c.mean)
+        mean = mean + warp.shift(constant)
+        variance = variance + c.variance * warp.shift_slope(constant) ** 2
+        if c.deviation is None:
+            return mean, np.sqrt(variance)
+        shift, shift_variance = self._varying(X)
+        p = c.probability
+        return mean + p * shift, np.sqrt(variance + p * shift_variance + p * (1 - p) * shift**2)
 
     def ucb(self, X: Array, kappa: float) -> Array:
         """Return the upper confidence bound that the search maximizes at the rows of X (n, p).
 
         Whether the correction varies is not known. The bound is the larger one of two: `kappa`
         deviations above the mean if it does not, and if it does, the fewer deviations the less
-        probable that is (`_adjusted_kappa`). For `kappa` 0 it is the mean over both cases.
-
-        The uncertainty of the correction's constant c is one of s(x) c. What all points share of
-        it does not affect the ranking, so only (s(x) - 1) c counts here: under heavy tails the
-        whole would hide how much better some points are known than others.
+        probable that is (`_adjusted_kappa`). For `kappa` 0 it is the mean over both cases. The
+        constant of the correction and its uncertainty do not affect the ranking.
         """
-        parameters, tail = self.parameters, self.tail
+        c = self.correction
         mean, variance = self.location.predict(X)
-        s = parameters.noise_scale.at(mean)
-        variance = variance + (s - 1.0) ** 2 * tail.variance
-        mean = mean + s * (parameters.psi.center + tail.mean)
-        if tail.deviation is None:
+        if c.deviation is None:
             return mean + kappa * np.sqrt(variance)
-        shift, shift_variance = tail.deviation.predict(X)
-        shift *= s * tail.scale
+        shift, shift_variance = self._varying(X)
         if kappa == 0.0:
-            return mean + tail.probability * shift
-        varying = np.sqrt(variance + (s * tail.scale) ** 2 * shift_variance)
+            return mean + c.probability * shift
+        bound = _adjusted_kappa(kappa, c.probability)
         return np.maximum(
             mean + kappa * np.sqrt(variance),
-            mean + shift + _adjusted_kappa(kappa, tail.probability) * varying,
+            mean + shift + bound * np.sqrt(variance + shift_variance),
         )
 
     def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
         """Return `ucb` at one point x (p,), and its gradient."""
-        parameters, tail = self.parameters, self.tail
+        c, warp = self.correction, self.parameters.warp
         mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
-        s, slope = parameters.noise_scale.with_derivative(mean)
-        s_gradient = slope * mean_gradient
-        offset = parameters.psi.center + tail.mean
-        mean_gradient = mean_gradient + s_gradient * offset
-        mean += s * offset
-        variance += (s - 1.0) ** 2 * tail.variance
-        variance_gradient = variance_gradient + 2.0 * s_gradient * (s - 1.0) * tail.variance
-        if tail.deviation is None:
-            return _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
-        shift, shift_variance, shift_gradient, gradient = tail.deviation.predict_gradient(x)
-        shift_gradient = tail.scale * (s_gradient * shift + s * shift_gradient)
-        shift *= s * tail.scale
-        if kappa == 0.0:
-            p = tail.probability
-            return mean + p * shift, mean_gradient + p * shift_gradient
-        gradient = tail.scale**2 * s * (2.0 * s_gradient * shift_variance + s * gradient)
-        shift_variance *= (s * tail.scale) ** 2
         constant = _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
+        if c.deviation is None:
+            return constant
+        delta, delta_variance, delta_gradient, gradient = c.deviation.predict_gradient(x)
+        value = np.array(c.mean + c.scale * delta)
+        slope = float(warp.shift_slope(value)) * c.scale
+        shift = float(warp.shift(value) - warp.shift(np.array(c.mean)))
+        shift_gradient = slope * delta_gradient
+        if kappa == 0.0:
+            p = c.probability
+            return mean + p * shift, mean_gradient + p * shift_gradient
+        # d slope^2 = 2 slope d slope, and shift'' = curvature shift'^2.
+        slope_gradient = 2.0 * slope**3 * warp.shift_curvature * delta_gradient
         varying = _upper_confidence_bound(
             mean + shift,
             mean_gradient + shift_gradient,
-            variance + shift_variance,
-            variance_gradient + gradient,
-            _adjusted_kappa(kappa, tail.probability),
+            variance + slope**2 * delta_variance,
+            variance_gradient + slope**2 * gradient + delta_variance * slope_gradient,
+            _adjusted_kappa(kappa, c.probability),
         )
         return max(constant, varying, key=lambda bound: bound[0])
 
-    def bias(self, X: Array) -> Array:
-        """Return how much of the mean the bound on single payoffs may hide, at the rows of X."""
-        correction = self.parameters.tail_correction
-        bias = 0.0 if correction is None else correction.bias
-        return bias * self.parameters.noise_scale.at(self.location.predict(X)[0])
+    def payoff(self, z: Array) -> Array:
+        """Return payoffs in the user's units, larger is better, from warped ones."""
+        return self.parameters.payoff(self.parameters.warp.inverse(z))
 
     def sample_means(self, X: Array, count: int, rng: np.random.Generator) -> Array:
-        """Return joint draws of the mean payoff at the rows of X (k, p), (count, k).
+        """Return joint draws (count, k) of the mean payoff at the rows of X (k, p).
 
-        In units of the payoff, larger is better. Deviations from the mean are widened as those of
-        intervals are; the constant of the tail correction and the bias are the same everywhere, up
-        to the noise scale.
+        In the user's units, larger is better. The deviation of intervals (`INTERVAL.safety`) is
+        included.
         """
-        return _sample_means(self, X, count, rng)
+        c, warp = self.correction, self.parameters.warp
+        mean, covariance = self.location.joint(X)
+        g = _draw(mean, INTERVAL.safety**2 * covariance, count, rng)
+        constant = c.mean + INTERVAL.safety * math.sqrt(c.variance) * rng.standard_normal(
+            (count, 1)
+        )
+        if c.deviation is None:
+            return self.payoff(g + warp.shift(constant))
+        mean, covariance = c.deviation.joint(X)
+        deviation = c.scale * _draw(mean, INTERVAL.safety**2 * covariance, count, rng)
+        varies = rng.random((count, 1)) < c.probability
+        return self.payoff(g + warp.shift(constant + np.where(varies, deviation, 0.0)))
+
+
+def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return draws (count, k) from a normal law; rounding may make its covariance indefinite."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return mean + rng.standard_normal((count, len(mean))) @ root.T
 
 
 def _upper_confidence_bound(
@@ -176,105 +170,52 @@ def condition(
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
-    psi, noise_scale, kernel = parameters.psi, parameters.noise_scale, parameters.kernel
-    raw = parameters.standardize(observations.payoffs)
-    z = config.loss.prepare(raw)
-    scales, start = np.ones(len(z)), np.full(len(z), float(np.median(z)))
-    points, inducing = observations.points, parameters.inducing_points
-    features = compute_features(config.layout, kernel, points, pending, inducing)
-    if noise_scale.rate != 0.0:  # the scales depend on the location, and the location on them
-        scales = noise_scale.at(solve_m_estimate(features.gp(scales), psi, z, scales, start))
-    gp = features.gp(scales)
-    fitted = solve_m_estimate(gp, psi, z, scales, start)
-    location = gp.condition(pseudo_observations(psi, z, scales, fitted))
-    residuals = (z - fitted) / scales
-    left_out = loo_residuals(psi, residuals, gp.leverage())
-    if config.loss.restores_mean:
-        left_out, residuals = left_out + (raw - z) / scales, residuals + (raw - z) / scales
-    tail = _condition_tail(observations, left_out, pending, parameters, config)
-    return Posterior(parameters, location, tail, psi.clipped(residuals) | (raw != z), residuals)
+    t = parameters.truncate(parameters.standardize(observations.payoffs))
+    u = np.ones(len(t))
+    u[: len(parameters.precision)] = parameters.precision[: len(t)]
+    steps = FIT.steps_between
+    location = fit_location(observations, t, u, parameters, config, steps, pending)
+    correction = CorrectionPosterior()
+    if config.corrects_mean:
+        residuals = location.relative_residuals(observations.points, parameters)
+        inducing = parameters.inducing_points
+        correction = condition_correction(
+            residuals, parameters.correction, config.layout, pending, inducing
+        )
+    x = (location.z - location.fit.fitted) / math.sqrt(parameters.kernel.noise_var)
+    weights = location.relative_precision / parameters.law.largest_weights(x)
+    weights[~np.isnan(location.known)] = 1.0
+    return Posterior(parameters, location.fit.posterior(), correction, x, weights)
 
 
-def _condition_tail(
-    observations: Observations,
-    residuals: Array,
-    pending: Array,
-    parameters: ModelParameters,
-    config: ModelConfig,
-) -> TailPosterior:
-    """Return the posterior of the tail correction given leave-one-out residuals, (n,)."""
-    correction = parameters.tail_correction
-    if correction is None:
-        return TailPosterior(0.0, 0.0)
-    excess = parameters.psi.excess(residuals)
-    mean = float(np.mean(np.clip(excess, -correction.bound, correction.bound)))
-    variance, outliers = correction.scale**2 / len(observations), correction.outliers
-    if outliers is None:
-        return TailPosterior(mean, variance)
-    points, inducing, layout = observations.points, parameters.inducing_points, config.layout
-    features = compute_features(layout, outliers.kernel, points, pending, inducing, _TAIL_FEATURES)
-    values = outliers.scaled_excess(residuals, excess)
-    deviation = features.gp(np.ones(len(values))).condition(values, centered=True)
-    return TailPosterior(mean, variance, deviation, outliers.scale, outliers.probability)
+def interval(posterior: Posterior, X: Array, level: float) -> tuple[Array, Array, Array]:
+    """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
 
-
-def interval(
-    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, level: float
-) -> tuple[Array, Array]:
-    """Return centers and half widths of intervals for the mean payoff at the rows of X, (k,) each.
-
-    In units of the payoff, larger is better. The posterior has no pending trials, and was made from
-    `observations` and `config`; `level` is in (0, 1).
+    In units of the payoff, larger is better; `level` is in (0, 1). Intervals are practical: their
+    coverage was measured, not proved.
     """
     mean, deviation = posterior.predict(X)
-    parameters = posterior.parameters
-    factor = -_SAFETY * float(ndtri((1.0 - level) / 2.0))
-    sway = _influence_of_most_extreme(posterior, observations, config, X, mean)
-    half = parameters.scale * (factor * deviation + posterior.bias(X) + sway)
-    return parameters.location + parameters.scale * mean, half
+    factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
+    c, warp = posterior.correction, posterior.parameters.warp
+    half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean)))
+    return posterior.payoff(mean), posterior.payoff(mean - half), posterior.payoff(mean + half)
 
 
-def _influence_of_most_extreme(
-    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, mean: Array
-) -> Array:
-    """Return how far the means (k,) at the rows of X move without the most extreme payoff.
+def keep_sign(values: Array, least: float, largest: float) -> Array:
+    """Return means (k,) that keep the sign of the payoffs, if these lie in [least, largest] > 0.
 
-    Only if it was clipped: one that is like the others is in the posterior's deviation.
+    Means below the least payoff v0 become v0 exp((mean - v0) / v0), which has the same value and
+    slope there and is positive; likewise for negative payoffs. Others stay as they are.
+
+    Examples
+    --------
+    >>> keep_sign(np.array([-5.0, 1.0, 3.0]), 1.0, 9.0).round(4)
+    array([0.0025, 1.    , 3.    ])
     """
-    extreme = int(np.argmax(np.abs(posterior.residuals)))
-    if not posterior.clipped[extreme]:
-        return np.zeros(len(X))
-    kept = np.arange(len(observations)) != extreme
-    others = Observations(observations.points[kept], observations.payoffs[kept])
-    without = condition(others, others.points[:0], posterior.parameters, config)
-    return np.abs(without.predict(X)[0] - mean)
-
-
-def _sample_means(posterior: Posterior, X: Array, count: int, rng: np.random.Generator) -> Array:
-    parameters, tail = posterior.parameters, posterior.tail
-    s = parameters.noise_scale.at(posterior.location.predict(X)[0])
-    deviations = _sample_deviations(posterior.location, X, count, rng)
-    deviations += math.sqrt(tail.variance) * s * rng.standard_normal((count, 1))
-    if tail.deviation is not None:
-        shift = tail.scale * tail.deviation.predict(X)[0]
-        varying = shift + tail.scale * _sample_deviations(tail.deviation, X, count, rng)
-        varies = rng.random((count, 1)) < tail.probability
-        deviations += s * (np.where(varies, varying, 0.0) - tail.probability * shift)
-    bias = posterior.bias(X) / -float(ndtri(0.05))
-    means = posterior.predict(X)[0] + _SAFETY * deviations + bias * rng.standard_normal((count, 1))
-    return parameters.location + parameters.scale * means
-
-
-def _sample_deviations(
-    process: GPPosterior, X: Array, count: int, rng: np.random.Generator
-) -> Array:
-    """Return joint draws of a process less its posterior mean at the rows of X, (count, k)."""
-    phi = process.basis.features(X)
-    unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
-    constant = np.full((len(X), 1), math.sqrt(CONSTANT_VAR))
-    rows = np.hstack([math.sqrt(process.signal_var) * phi, constant]) - process.origin
-    half = rows @ process.inverse_factor.T
-    explained = rng.standard_normal((count, half.shape[1])) @ half.T
-    return explained + np.sqrt(process.signal_var * unexplained) * rng.standard_normal(
-        (count, len(X))
-    )
+    if least < 0.0 < largest:
+        return values
+    if largest <= 0.0:
+        return -keep_sign(-values, -largest, -least)
+    if least == 0.0:
+        return np.maximum(values, 0.0)
+    return np.where(values < least, least * np.exp(np.minimum(values / least - 1.0, 0.0)), values)

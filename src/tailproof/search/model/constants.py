@@ -1,0 +1,103 @@
+"""All constants of the practical model, chosen on the choosing split of benchmarks/practical."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+# Prior variance of the process's constant, in units of the payoffs' robust variance.
+CONSTANT_VAR = 1.0
+
+
+@dataclass(frozen=True)
+class StandardizeConstants:
+    """Of `tailproof.search.model.parameters.ModelParameters.standardize`."""
+
+    grains: float = 2.0**26  # steps in one robust standard deviation
+    largest: float = 200.0  # times the number of payoffs
+
+
+@dataclass(frozen=True)
+class SparseConstants:
+    """Of `tailproof.search.model.gp`."""
+
+    features: int = 224  # a process is exact up to that many distinct points
+    inducing: int = 160  # beyond, inducing points chosen at a fit,
+    latest: int = 32  # and the latest points
+    jitter: float = 1e-8  # so that points which nearly coincide do not break a Cholesky factor
+    least_residual_share: float = 1e-6  # of 1 - leverage
+
+
+@dataclass(frozen=True)
+class KernelConstants:
+    """Of `tailproof.search.model.hyperparameters`, in standardized units."""
+
+    lengthscale_bounds: tuple[float, float] = (0.03, 20.0)
+    signal_bounds: tuple[float, float] = (1e-8, 1e6)
+    noise_bounds: tuple[float, float] = (1e-8, 1e3)
+    rows: int = 256  # distinct points that a likelihood is computed from
+
+
+@dataclass(frozen=True)
+class WarpConstants:
+    """Of `tailproof.search.model.warp`."""
+
+    units: tuple[float, ...] = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+    noise_ratios: tuple[float, ...] = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+    fewest_distinct: int = 5  # distinct payoffs, for anything but the identity
+    payoffs_per_extreme: int = 20  # one of so many lies beyond the edge
+    largest_gain: float = 3.0  # difference of log densities of one payoff
+    identity_bonus: float = 2.0
+    largest_exponent: float = 500.0
+    least_ratio: float = 1e-3  # of a mean to its location, under a logarithm
+
+
+@dataclass(frozen=True)
+class NoiseConstants:
+    """Of `tailproof.search.model.noise`: normal priors on logarithms, (mean, deviation)."""
+
+    dof: tuple[float, float] = (math.log(5.0), 1.0)
+    scale: tuple[float, float] = (0.0, 1.5)  # in units of the residuals' robust scale
+    asymmetry: float = 1.0  # deviation of ln(scale_upper / scale_lower)
+
+
+@dataclass(frozen=True)
+class TailConstants:
+    """Of `tailproof.search.model.mean_correction`."""
+
+    exceedances: float = math.log(10.0)  # residuals that may reach the bound: ln(1 / 0.1)
+    outlier: float = 6.0  # robust standard deviations beyond which residuals are outliers
+    outlier_log_odds: float = -2.5
+    log_odds: float = -1.0  # prior log odds of a correction that varies over the space
+    signal_shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.7)
+    indifference: float = 1.0  # difference of log likelihoods
+    least_probability: float = 0.02
+    features: int = 96
+
+
+@dataclass(frozen=True)
+class FitConstants:
+    """Of `tailproof.search.model.fit`."""
+
+    rounds_at_first: int = 3  # of kernel parameters and noise law, for a fit from scratch
+    rounds: int = 2  # and for one that starts from another
+    first_steps: int = 25  # of L-BFGS for kernel parameters, from the prior's median
+    next_steps: int = 12  # and from parameters that were fitted before
+    alternations: int = 2  # of precisions and noise law for one set of kernel parameters
+    steps: int = 2  # of expectation maximization in an alternation
+    steps_between: int = 1  # and between fits
+    payoffs: int = 1000  # that kernel parameters and noise law are fitted to
+    least_noise: float = 1e-8
+    largest_noise: float = 1e3
+
+
+@dataclass(frozen=True)
+class IntervalConstants:
+    """Of `tailproof.search.model.posterior.interval`."""
+
+    safety: float = 1.2  # for kernel parameters that are estimates, and a searched maximum
+
+
+FIT, INTERVAL = FitConstants(), IntervalConstants()
+STANDARDIZE, SPARSE, KERNEL = StandardizeConstants(), SparseConstants(), KernelConstants()
+WARP, NOISE, TAIL = WarpConstants(), NoiseConstants(), TailConstants()
