@@ -50,4 +50,4 @@ def observations(n=80, seed=0, noise=lambda rng, n: 0.3 * rng.standard_t(1.5, n)
 def snapshot(opt):
     """The state of an optimizer as plain data: what determines it."""
     header, arrays = to_state(opt)
-    return header, {name: array.tolist() for name, array in arrays.items()}
+    return header, {name: repr(array.tolist()) for name, array in arrays.items()}  # NaN is NaN
