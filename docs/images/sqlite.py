@@ -17,13 +17,13 @@ import tailproof as tp
 HERE = Path(__file__).resolve().parent
 PROGRAM = HERE.parent / "examples" / "sqlite_bench.py"
 ARGUMENTS = (
-    *("--minimize", "--evaluations", "60", "--seed", "0", "--value", "last-line"),
+    *("--minimize", "--evaluations", "60", "--seed", "0"),
     *("--choice", "journal", "delete", "truncate", "persist", "wal"),
     *("--choice", "synchronous", "full", "normal"),
     *("--choice", "page_size", "1024", "4096", "16384"),
     *("--int", "cache_pages", "100", "10000", "--log", "--int", "rows_per_commit", "1", "50"),
     *("--log", "--baseline", "journal=delete", "synchronous=full", "page_size=4096"),
-    *("cache_pages=2000", "rows_per_commit=5"),
+    *("cache_pages=2000", "rows_per_commit=5", "--quiet"),
 )
 SLOTS = ("{journal}", "{synchronous}", "{page_size}", "{cache_pages}", "{rows_per_commit}")
 
