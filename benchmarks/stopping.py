@@ -16,6 +16,7 @@ and recommends the best observed trial.
 from __future__ import annotations
 
 import argparse
+import math
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def measure(spec: RunSpec, noise: float, level: float) -> Course:
             if look is not None:
                 found = optimizer.recommend().params
                 course.payoffs.append(evaluation)
-                course.upper.append(look.gain.upper)
+                course.upper.append(look.gain.upper if look.gain.known else math.inf)
                 course.regret.append(problem.objective.best - problem.objective.value(found))
     return course
 

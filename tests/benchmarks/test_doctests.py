@@ -8,7 +8,7 @@ import pytest
 RIVALS = ("analysis", "claims", "domains", "methods", "problems", "run", "seeds")
 PRACTICAL = ("analysis", "catalog", "domains")
 MODULES = (
-    *("reporting", "compare_practical"),
+    *("reporting", "compare_practical", "stopping"),
     *(f"rivals.{name}" for name in RIVALS),
     *(f"practical.{name}" for name in PRACTICAL),
 )

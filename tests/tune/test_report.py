@@ -1,4 +1,6 @@
 from tailproof._util.html import render
+from tailproof.search.space.parameters import Float
+from tailproof.search.space.space import Space
 from tailproof.tune.analysis import analyze
 from tailproof.tune.report import report_page, report_values
 from tailproof.tune.study import distributions
@@ -55,3 +57,16 @@ def test_what_failed_trials_say_is_of_bounded_length_and_without_control_charact
     assert len(reason) <= 200
     assert 0 < len(output) < 4000
     assert output.isprintable()
+
+
+def test_a_study_of_one_parameter_without_failures_and_times_has_a_report():
+    space = Space(x=Float(0, 1))
+    study = optuna.create_study()
+    for _ in range(6):
+        trial = study.ask(distributions(space))
+        study.tell(trial, trial.params["x"])
+    found = analyze(study.trials, space, minimize=True, level=0.9, seed=0)
+    page = report_page(report_values(found, STUDY))
+    assert "Pairs of parameters" not in page
+    assert "Time a trial" not in page
+    assert page.count("data:image/svg+xml;base64,") == 4

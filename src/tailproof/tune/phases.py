@@ -151,22 +151,22 @@ class Phases:
             self.budget = budget_of(self._study, self._request)
         return self.budget
 
-    def before_trial(self, counts: TrialCounts) -> None:
-        """Start the race when all trials of the search are taken."""
+    def before_trial(self, counts: TrialCounts) -> bool:
+        """Start the race when all trials of the search are taken; return whether it starts here."""
         runs = self.budget.trials - self.budget.search
         if self._race_is_on or not runs or not counts.complete:
-            return
+            return False
         if counts.taken < self.budget.search:
-            return
+            return False
         from tailproof.integrations._optuna_decisions import StudyRace, confirm
 
         self._race_is_on = True
-        if StudyRace.of(self._study) is not None:
-            return
-        try:
-            confirm(self._study, candidates_for(runs))
-        except ValueError:  # trials of others left no parameters in common: there is no model
-            return
+        if StudyRace.of(self._study) is None:
+            try:
+                confirm(self._study, candidates_for(runs))
+            except ValueError:  # trials of others left no parameters in common: no model
+                return False
+        return True
 
     def after_trial(self, counts: TrialCounts) -> Look | None:
         """Look at the rules; if one holds, the search of all workers ends."""

@@ -40,6 +40,7 @@ KEPT_OUTPUT = 24_000  # characters a stream of a failed trial's output in the st
 _IDLE = 1.0  # seconds between reads when other workers run the last trials
 _READ_INTERVAL = 0.5  # seconds of work between reads while there are places enough
 _PLACES_ENOUGH = 32
+_CONFIRMING = "confirming: the few best settings and the baseline run in turns"
 
 
 class End(Enum):
@@ -138,7 +139,8 @@ class Worker:
                 return End.BROKEN
             claim = None
             if counts.taken < self._queue.budget:
-                self._patiently(functools.partial(self._phases.before_trial, counts))
+                if self._patiently(functools.partial(self._phases.before_trial, counts)):
+                    self._emit(Event("look", counts, reason=_CONFIRMING))
                 claim = self._patiently(self._queue.claim)
             if claim is None:
                 self._idle()

@@ -194,10 +194,10 @@ def remaining_gain(optimizer: Optimizer, level: float) -> RemainingGain:
     found = optimizer.recommend(level=level)
     u = optimizer._position_of_params(found.params)
     rng = np.random.default_rng([optimizer.seed, len(optimizer), 10])
-    pool = stopping.gain_pool(optimizer.space, u, np.array(optimizer._positions), rng)
+    pool, spread = stopping.gain_pool(optimizer.space, u, np.array(optimizer._positions), rng)
     draws = optimizer._mean_draws(pool, stopping.DRAWS, rng)
     unit = found.mean if found.baseline is None else found.baseline.mean
-    return stopping.gain_of_draws(draws, level, len(optimizer), unit)
+    return stopping.gain_of_draws(draws, spread, level, len(optimizer), unit)
 
 
 def failure_model(optimizer: Optimizer) -> FailureModel | None:

@@ -5,8 +5,14 @@ The gain that is left is the simple regret of the recommended configuration x un
     G = max_{x'} f(x') - f(x),
 
 from joint draws of the mean payoff f at x, at configurations measured and at others all over the
-space. A rule `until` holds when G is below a limit with probability `level`. This is practical: it
-rests on the model, and the share of broken promises was measured, not proved.
+space. A rule `until` holds when G is below a limit with probability `level`, and when the model
+explains at least half of the variation of f over the space,
+
+    R^2 = Var_x E f(x) / (Var_x E f(x) + E_x Var f(x)).
+
+Where it explains less, it has not found out yet where payoffs are good, and a narrow peak that no
+trial has met would be in no draw. This is practical: it rests on the model, and the share of broken
+promises was measured, not proved.
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ Array = NDArray[np.float64]
 
 DRAWS = 512
 FEWEST_PAYOFFS = 20  # before a rule may hold
+_FEWEST_EXPLAINED = 0.5  # share of the variation over the space
 _INTERVAL = 20  # a rule is looked at when the payoffs have grown by one in so many
 _BEYOND_REACH = 1e3  # times the limit: a million times as many payoffs
 _MOST_SEEN, _ANYWHERE, _NEARBY = 192, 256, 64
@@ -49,6 +56,8 @@ class RemainingGain:
     level
     payoffs
         Number of payoffs when this was computed.
+    explained
+        Share R^2 of the variation of the mean over the space that the model explains.
     unit
         Payoff of which a relative limit is a share: that of the baseline, if there is one, else
         the recommended configuration's, without its sign.
@@ -59,6 +68,12 @@ class RemainingGain:
     level: float
     payoffs: int
     unit: float
+    explained: float = 1.0
+
+    @property
+    def known(self) -> bool:
+        """Whether the payoffs are enough, and the model explains enough, to rely on it."""
+        return self.payoffs >= FEWEST_PAYOFFS and self.explained >= _FEWEST_EXPLAINED
 
 
 @dataclass(frozen=True)
@@ -100,7 +115,7 @@ class Until:
 
     def holds(self, gain: RemainingGain) -> bool:
         """Tell whether so little is left to gain."""
-        return gain.payoffs >= FEWEST_PAYOFFS and gain.upper <= self.amount(gain)
+        return gain.known and gain.upper <= self.amount(gain)
 
     def expected_payoffs(self, gain: RemainingGain) -> int | None:
         """Return after how many payoffs in all the rule may hold; None if that is beyond reach.
@@ -181,6 +196,9 @@ class StoppingRule:
         parts = [f"expected remaining gain {gain.expected:.3g}"]
         if self.until is not None:
             expected = self.until.expected_payoffs(gain)
+            if not gain.known:
+                share = f"{100 * gain.explained:.0f} % of the variation"
+                parts.append(f"of which little is known yet (the model explains {share})")
             when = "beyond reach" if expected is None else f"after about {expected:,} payoffs"
             parts.append(f"below {self.until} {when}")
         if self.until_better and compared is not None:
@@ -199,24 +217,54 @@ def look_due(payoffs: int, last: int) -> bool:
     return payoffs >= FEWEST_PAYOFFS and payoffs - last >= max(payoffs // _INTERVAL, 2)
 
 
-def gain_pool(space: EncodedSpace, u: Array, seen: Array, rng: np.random.Generator) -> Array:
+def gain_pool(
+    space: EncodedSpace, u: Array, seen: Array, rng: np.random.Generator
+) -> tuple[Array, slice]:
     """Return the places at which the best mean may lie, (k, d), the recommended one u (d,) first.
 
-    All places of a small space; else those seen (n, d), at most the latest 192 distinct ones,
-    Sobol points, and points around the recommended one.
+    And which of them are spread evenly over the space. All places of a small space; else those seen
+    (n, d), at most the latest 192 distinct ones, Sobol points, and points around the recommended
+    one.
     """
     limit = _MOST_SEEN + _ANYWHERE
     if space.count is not None and space.count <= limit:
-        return np.vstack([u, space.enumerate(limit)])
+        return np.vstack([u, space.enumerate(limit)]), slice(1, None)
     distinct = np.unique(space.snap(seen[-_MOST_SEEN:]), axis=0)
     anywhere = sobol(space.dimension, _ANYWHERE, rng)
     radii = np.repeat(_RADII, _NEARBY // len(_RADII))[:, None]
     nearby = np.clip(u + radii * rng.standard_normal((len(radii), len(u))), 0.0, 1.0)
-    return np.vstack([u, distinct, space.snap(anywhere), space.snap(nearby)])
+    pool = np.vstack([u, space.snap(anywhere), distinct, space.snap(nearby)])
+    return pool, slice(1, 1 + _ANYWHERE)
 
 
-def gain_of_draws(draws: Array, level: float, payoffs: int, unit: float) -> RemainingGain:
-    """Return the remaining gain from joint draws (s, k), the recommended configuration first."""
+def explained_share(draws: Array) -> float:
+    """Return R^2 from joint draws (s, k) at places spread over the space.
+
+    What all places share of a draw is left out: it does not tell them apart.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> noise = rng.standard_normal((500, 50))
+    >>> round(explained_share(noise), 1), round(explained_share(noise + 3.0 * np.arange(50)), 1)
+    (0.0, 1.0)
+    """
+    centered = draws - draws.mean(axis=1, keepdims=True)
+    scale = float(np.abs(centered).max(initial=0.0))
+    if scale == 0.0:
+        return 1.0
+    centered /= scale  # squares of huge payoffs would not be finite
+    known, unknown = float(centered.mean(axis=0).var()), float(centered.var(axis=0).mean())
+    return known / (known + unknown)
+
+
+def gain_of_draws(
+    draws: Array, spread: slice, level: float, payoffs: int, unit: float
+) -> RemainingGain:
+    """Return the remaining gain from joint draws (s, k), the recommended configuration first.
+
+    `spread` are the places that are spread evenly over the space.
+    """
     gains = draws.max(axis=1) - draws[:, 0]
     return RemainingGain(
         expected=float(gains.mean()),
@@ -224,4 +272,5 @@ def gain_of_draws(draws: Array, level: float, payoffs: int, unit: float) -> Rema
         level=level,
         payoffs=payoffs,
         unit=abs(unit),
+        explained=explained_share(draws[:, spread]),
     )
