@@ -42,14 +42,19 @@ class Embedding:
     directions: Array  # (u, r), distinct rows
     copies: Array  # (u,), how many equal (up to sign) directions each row stands for
     query: Callable[[Array], tuple[Array, Array | None]]
-    # Whether the coordinates are the kernel coordinates of the arms, which all Nystrom
-    # dictionaries of full rank share.
+    # Whether the coordinates are the kernel coordinates of the arms (or of the played ones), which
+    # all Nystrom dictionaries of full rank share.
     kernel_basis: bool = False
 
     @property
     def size(self) -> int:
         """Number m of features, equal ones counted."""
         return round(float(self.copies.sum()))
+
+    def shares_coordinates(self, other: Embedding) -> bool:
+        """Whether both have the arms' kernel coordinates, of which there may come more."""
+        both = self.kernel_basis and other.kernel_basis
+        return both and self.coordinates.shape == other.coordinates.shape
 
     def squared_norms(self) -> Array:
         """|phi(x)|^2 of each arm, shape (n,)."""
