@@ -10,7 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailproof.bandits.arms import Finite
+    from tailproof.bandits.arms import Box, Finite
+    from tailproof.bandits.box_optimizer import BoxOptimizer
     from tailproof.bandits.features import (
         Exact,
         LinearFeatures,
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _MODULES = {
-    "bandits.arms": ("Finite",),
+    "bandits.arms": ("Box", "Finite"),
+    "bandits.box_optimizer": ("BoxOptimizer",),
     "bandits.features": (
         "Exact",
         "LinearFeatures",
@@ -77,6 +79,8 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "ArmOptimizer",
+    "Box",
+    "BoxOptimizer",
     "Choice",
     "Configurations",
     "CustomSchedule",

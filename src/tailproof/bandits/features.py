@@ -69,8 +69,39 @@ class FeatureMap(Protocol):
         """Apply the feature map to the arms `X` (n, d)."""
 
 
-def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> Embedding:
+@dataclass(frozen=True, eq=False)
+class ExplicitFeatures:
+    """Features given by a formula: `phi` maps points (k, d) to the distinct ones, (k, u).
+
+    `distance` bounds |phi(x) - phi(z)| for all features and all |x - z| up to an offset (d,).
+    """
+
+    phi: Callable[[Array], Array]
+    copies: Array  # (u,), how often each occurs
+    distance: Callable[[Array], float]
+
+
+@runtime_checkable
+class ExplicitMap(FeatureMap, Protocol):
+    """A map with a formula that holds at any point, not only at given arms."""
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the features; `X` (n, d) are points of the domain."""
+
+
+def _trigonometric_distance(weights: Array, frequencies: Array) -> Callable[[Array], float]:
+    """Return the distance of features sqrt(w) (cos, sin)(omega . x), from |1 - e^(ia)| <= |a|."""
+    magnitudes = np.abs(frequencies)
+
+    def distance(offset: Array) -> float:
+        return math.sqrt(float(weights @ (magnitudes @ np.abs(offset)) ** 2))
+
+    return distance
+
+
+def _embed_explicit(features: ExplicitFeatures, X: Array) -> Embedding:
     """Embed features given by a formula; equal columns are kept once, with their count."""
+    phi, copies = features.phi, features.copies
     root = np.sqrt(copies)
     left, lengths, right = np.linalg.svd(phi(X) * root, full_matrices=False)
     # The truncation of Alg. 2 sees the features themselves, not only their inner products, so
@@ -121,8 +152,8 @@ class QuadratureFourier:
 
     def features(self, kernel: Kernel, X: Array) -> Array:
         """Return phi(X), shape (n, m), every feature written out."""
-        phi, copies = self._feature_map(kernel, X)
-        return np.repeat(phi(X), copies.astype(int), axis=1)
+        found = self._quadrature(kernel, X)
+        return np.repeat(found.phi(X), found.copies.astype(int), axis=1)
 
     def error_bound(self, kernel: Kernel, X: Array) -> float:
         """Uniform bound on |k(x, y) - phi(x) . phi(y)| over the box around `X` ("QFF error").
@@ -153,8 +184,8 @@ class QuadratureFourier:
         bound = self.error_bound(kernel, X)
         if len(X) > MEASURED_POINTS:
             return bound
-        phi, copies = self._feature_map(kernel, X)
-        values = phi(X) * np.sqrt(copies)
+        found = self._quadrature(kernel, X)
+        values = found.phi(X) * np.sqrt(found.copies)
         measured = float(np.abs(values @ values.T - kernel.matrix(X, X)).max())
         return min(bound, measured + 1e-15)
 
@@ -168,8 +199,11 @@ class QuadratureFourier:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the feature map to the arms `X` (n, d)."""
-        phi, copies = self._feature_map(kernel, X)
-        return _embed_explicit(phi, copies, X)
+        return _embed_explicit(self._quadrature(kernel, X), X)
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the quadrature features."""
+        return self._quadrature(kernel, X)
 
     def _longest_side(self, kernel: Kernel, X: Array) -> float:
         """Longest side of the box around the arms, in lengthscales: the 1/l of the paper's cube."""
@@ -178,7 +212,7 @@ class QuadratureFourier:
             raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
-    def _feature_map(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
+    def _quadrature(self, kernel: Kernel, X: Array) -> ExplicitFeatures:
         """Return the distinct features as a function, and how often each occurs."""
         self._longest_side(kernel, X)  # refuses other kernels
         assert isinstance(kernel, SquaredExponential)
@@ -204,7 +238,9 @@ class QuadratureFourier:
             angle = math.sqrt(2.0) * scaled_inputs(points, lengthscale) @ omega.T
             return np.concatenate([cosine * np.cos(angle), sine * np.sin(angle[:, keep])], axis=1)
 
-        return phi, np.concatenate([copies, copies[keep]])
+        frequencies = math.sqrt(2.0) * scaled_inputs(omega, lengthscale)
+        distance = _trigonometric_distance(weight * pair, frequencies)
+        return ExplicitFeatures(phi, np.concatenate([copies, copies[keep]]), distance)
 
 
 @dataclass(frozen=True)
@@ -230,6 +266,10 @@ class RandomFourier:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the map, with newly drawn frequencies, to the arms `X` (n, d)."""
+        return _embed_explicit(self.explicit(kernel, X, rng), X)
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the features of newly drawn frequencies."""
         if not isinstance(kernel, SquaredExponential | Matern):
             needed = "SquaredExponential or Matern for RandomFourier features"
             raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
@@ -249,7 +289,9 @@ class RandomFourier:
             both = np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
             return both / math.sqrt(self.frequencies)
 
-        return _embed_explicit(phi, np.ones(2 * self.frequencies), X)
+        weights = np.full(self.frequencies, 1.0 / self.frequencies)
+        distance = _trigonometric_distance(weights, scaled_inputs(omega, lengthscale))
+        return ExplicitFeatures(phi, np.ones(2 * self.frequencies), distance)
 
 
 @dataclass(frozen=True)
@@ -274,7 +316,18 @@ class LinearFeatures:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the feature map to the arms `X` (n, d)."""
-        return _embed_explicit(lambda points: self.features(kernel, points), np.ones(X.shape[1]), X)
+        return _embed_explicit(self.explicit(kernel, X, rng), X)
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the d linear features."""
+        self.features(kernel, X)  # refuses other kernels
+        assert isinstance(kernel, Linear)
+        root = math.sqrt(kernel.variance)
+        return ExplicitFeatures(
+            lambda points: self.features(kernel, points),
+            np.ones(X.shape[1]),
+            lambda offset: root * float(np.linalg.norm(offset)),
+        )
 
 
 @dataclass(frozen=True)

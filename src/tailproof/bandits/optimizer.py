@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tailproof import storage
 from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
-from tailproof.bandits.arms import Finite
+from tailproof.bandits.arms import Box, Finite
 from tailproof.bandits.guarantees import Guarantee
 from tailproof.bandits.posterior.base import Posterior
 from tailproof.bandits.schedules import CustomSchedule, Schedule
@@ -73,7 +73,7 @@ class PolicyConfig:
     """The arguments an optimizer was made with; the same arguments and seed make the same one."""
 
     policy: str
-    space: Finite
+    space: Finite | Box
     kernel: Kernel
     options: dict[str, Any]
 
@@ -117,6 +117,7 @@ class ArmOptimizer:
         rng: np.random.Generator,
         start: Mapping[str, Any],
     ) -> None:
+        assert isinstance(config.space, Finite)
         self.config, self.space = config, config.space
         self.posterior, self.schedule, self._guarantee = posterior, schedule, guarantee
         self._rng = rng

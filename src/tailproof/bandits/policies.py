@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 from tailproof._util import checks
-from tailproof.bandits.arms import Finite
+from tailproof.bandits.arms import ArmSet, Box, Finite, OptimizerOf
 from tailproof.bandits.assembly import (
     Seed,
     common_options,
@@ -20,20 +21,20 @@ from tailproof.kernels import Kernel
 
 
 def gp_ucb(
-    space: Finite,
+    space: ArmSet[OptimizerOf],
     kernel: Kernel,
     schedule: Schedule,
     *,
     ridge: float = 1.0,
     beta_multiplier: float = 1.0,
     seed: Seed = None,
-) -> ArmOptimizer:
+) -> OptimizerOf:
     """GP-UCB, without truncation: for light tails; under heavy tails outliers dominate its mean.
 
     Parameters
     ----------
     space, kernel
-        The arms, and the covariance of their mean payoffs.
+        The arms, `Finite(arms)` or `Box(lower, upper)`, and the covariance of their mean payoffs.
     schedule
         `SubGaussian(...)` for the beta of the sub-Gaussian theory, or `CustomSchedule(beta)`.
     ridge
@@ -58,11 +59,11 @@ def gp_ucb(
             f"`schedule` must not truncate in gp_ucb, but got {schedule!r}; use tgp_ucb."
         )
     options = common_options(space, kernel, ridge, beta_multiplier) | {"schedule": schedule}
-    return ridge_policy(PolicyConfig("gp_ucb", space, kernel, options), seed)
+    return cast("OptimizerOf", ridge_policy(_config("gp_ucb", space, kernel, options), seed))
 
 
 def tgp_ucb(
-    space: Finite,
+    space: ArmSet[OptimizerOf],
     kernel: Kernel,
     *,
     moment: MomentBound | None = None,
@@ -73,7 +74,7 @@ def tgp_ucb(
     schedule: str | Schedule = "theory",
     beta_multiplier: float = 1.0,
     seed: Seed = None,
-) -> ArmOptimizer:
+) -> OptimizerOf:
     """TGP-UCB (Algorithm 1): each payoff is set to zero, once, if it exceeds its b_t.
 
     Parameters
@@ -104,11 +105,11 @@ def tgp_ucb(
     options = common_options(space, kernel, ridge, beta_multiplier)
     options |= theory_options(moment, norm_bound, horizon, failure_probability)
     options["schedule"] = check_schedule(schedule, ("theory", "authors"))
-    return ridge_policy(PolicyConfig("tgp_ucb", space, kernel, options), seed)
+    return cast("OptimizerOf", ridge_policy(_config("tgp_ucb", space, kernel, options), seed))
 
 
 def ata_gp_ucb(
-    space: Finite,
+    space: ArmSet[OptimizerOf],
     kernel: Kernel,
     *,
     features: FeatureMap | Nystrom,
@@ -121,7 +122,7 @@ def ata_gp_ucb(
     variance: str | None = None,
     beta_multiplier: float = 1.0,
     seed: Seed = None,
-) -> ArmOptimizer:
+) -> OptimizerOf:
     """ATA-GP-UCB (Algorithm 2): truncation in every feature direction, all history, every round.
 
     Parameters
@@ -159,7 +160,7 @@ def ata_gp_ucb(
         "schedule": check_schedule(schedule, ("theory", "authors")),
         "variance": variance,
     }
-    return feature_policy(PolicyConfig("ata_gp_ucb", space, kernel, options), seed)
+    return cast("OptimizerOf", feature_policy(_config("ata_gp_ucb", space, kernel, options), seed))
 
 
 def moma_gp_ucb(
@@ -204,6 +205,8 @@ def moma_gp_ucb(
     >>> opt.recommend().point
     array([1.])
     """
+    if isinstance(space, Box):
+        raise ValueError(f"`space` must be Finite(arms) for moma_gp_ucb, but got space={space!r}.")
     options = common_options(space, kernel, ridge, beta_multiplier)
     options |= theory_options(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
@@ -211,4 +214,12 @@ def moma_gp_ucb(
         "variance": variance,
         "blocks": None if blocks is None else checks.integer("blocks", blocks, low=1),
     }
-    return feature_policy(PolicyConfig("moma_gp_ucb", space, kernel, options), seed)
+    optimizer = feature_policy(_config("moma_gp_ucb", space, kernel, options), seed)
+    return cast("ArmOptimizer", optimizer)
+
+
+def _config(
+    policy: str, space: ArmSet[Any], kernel: Kernel, options: dict[str, Any]
+) -> PolicyConfig:
+    assert isinstance(space, Finite | Box)  # common_options has refused all else
+    return PolicyConfig(policy, space, kernel, options)
