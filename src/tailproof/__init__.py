@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
     from tailproof.kernels import (
+        Columns,
         Linear,
         Matern,
         Precomputed,
@@ -58,6 +59,7 @@ _MODULES = {
     "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
     "kernels": (
+        "Columns",
         "Linear",
         "Matern",
         "Precomputed",
@@ -82,6 +84,7 @@ __all__ = [
     "Box",
     "BoxOptimizer",
     "Choice",
+    "Columns",
     "Configurations",
     "CustomSchedule",
     "Exact",

@@ -392,39 +392,54 @@ class Scaled(_Arithmetic):
         return self.factor * self.base.diagonal(X)
 
 
-def contains_precomputed(kernel: Kernel) -> bool:
-    """Whether a kernel is, or is made from, a matrix over labeled arms."""
-    if isinstance(kernel, _Pair):
-        return contains_precomputed(kernel.left) or contains_precomputed(kernel.right)
-    if isinstance(kernel, Scaled):
-        return contains_precomputed(kernel.base)
-    return isinstance(kernel, Precomputed)
+def _columns(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
+    columns = tuple(value) if isinstance(value, Sequence | np.ndarray) else (value,)
+    result = tuple(checks.integer(name, column, low=0) for column in columns)
+    if not result or len(set(result)) < len(result):
+        raise ValueError(f"`{name}` must be distinct and at least one, but got {value!r}.")
+    return result
 
 
-def is_stationary(kernel: Kernel) -> bool:
-    """Whether k(x, x') is known to fall with |x - x'| in every coordinate and depend on no more."""
-    if type(kernel) in (Sum, Product):
-        assert isinstance(kernel, _Pair)
-        return is_stationary(kernel.left) and is_stationary(kernel.right)
-    if type(kernel) is Scaled:
-        return is_stationary(kernel.base)
-    return type(kernel) in (SquaredExponential, Matern)
+@dataclass(frozen=True)
+class Columns(_Arithmetic):
+    """k(x, x') = base(x_c, x'_c) on some coordinates c of the points.
 
+    Sums of such kernels are additive models, products of them kernels of product form.
 
-def stationary_distance(kernel: Kernel, offset: Array) -> float | None:
-    """Return the kernel's distance sqrt(k(x, x) + k(z, z) - 2 k(x, z)) for z = x + offset (d,).
-
-    None for a kernel that is not stationary. For smaller offsets it is not larger.
+    Parameters
+    ----------
+    base
+        A kernel on points with as many coordinates as `columns`.
+    columns
+        Numbers of the coordinates, from 0; one or several.
 
     Examples
     --------
-    >>> round(stationary_distance(SquaredExponential(1.0), np.array([1e-3])), 6)
-    0.001
+    >>> k = 0.5 * Columns(SquaredExponential(0.2), 0) + 0.5 * Columns(Matern(1.5, 0.2), 1)
+    >>> k.matrix(np.zeros((1, 2)), np.array([[0.2, 0.0], [0.2, 9.0]])).round(3)
+    array([[0.803, 0.303]])
     """
-    if not is_stationary(kernel):
-        return None
-    origin = np.zeros((1, len(offset)))
-    near = float(kernel.matrix(origin, origin + offset)[0, 0])
-    # 1 - k loses digits for tiny offsets; the slack covers its rounding.
-    top = float(kernel.diagonal(origin)[0])
-    return math.sqrt(max(2.0 * (top - near), 0.0) + 4e-16 * top)
+
+    base: Kernel
+    columns: tuple[int, ...] | int
+
+    def __post_init__(self) -> None:
+        checks.fields(self, base=_kernel, columns=_columns)
+
+    def matrix(self, X: Array, Y: Array) -> Array:
+        """Return k(x_i, y_j), shape (n, m)."""
+        return self.base.matrix(self.chosen(X), self.chosen(Y))
+
+    def diagonal(self, X: Array) -> Array:
+        """Return k(x_i, x_i), shape (n,)."""
+        return self.base.diagonal(self.chosen(X))
+
+    def chosen(self, X: Array) -> Array:
+        """Return the kernel's columns of points (n, d)."""
+        assert isinstance(self.columns, tuple)
+        if max(self.columns) >= X.shape[1]:
+            raise ValueError(
+                f"`columns` must be below the points' dimension {X.shape[1]}, but got "
+                f"columns={self.columns}."
+            )
+        return X[:, list(self.columns)]

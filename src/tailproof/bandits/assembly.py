@@ -40,7 +40,12 @@ from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
 from tailproof.bandits.posterior.ridge import SPAN_ROUNDING, RidgePosterior
 from tailproof.bandits.schedules import MomentBound, Schedule, Setting
-from tailproof.kernels import Kernel, contains_precomputed, is_stationary, stationary_distance
+from tailproof.bandits.stationarity import (
+    contains_precomputed,
+    is_stationary,
+    stationary_distance,
+)
+from tailproof.kernels import Kernel
 
 LARGEST_BOX_FEATURES = 4096  # an eigendecomposition of that size takes tens of seconds a round
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof._util.quadrature import gauss_hermite, half_grid
 from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.bandits.spectra import Spectrum, hermite_error, spectrum, spectrum_size
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
 
 Array = NDArray[np.float64]
@@ -120,9 +120,12 @@ def _embed_explicit(features: ExplicitFeatures, X: Array) -> Embedding:
 
 @dataclass(frozen=True)
 class QuadratureFourier:
-    """Quadrature Fourier features of the squared exponential kernel (section 5 (a)).
+    """Quadrature Fourier features of the squared exponential kernel (section 5 (a)), and others.
 
     Gauss-Hermite nodes on a tensor grid: m = nodes^d frequencies with a cosine and a sine each.
+    Additive kernels, sums of `Columns(...)`, have as many as their parts together, in any number of
+    dimensions. Matern kernels in one column have equidistant nodes; products of kernels on several
+    columns have tensor grids (`bandits.spectra`).
 
     Parameters
     ----------
@@ -141,6 +144,15 @@ class QuadratureFourier:
     ((50, 32), True)
     >>> QuadratureFourier(32, folded=False).features(k, X).shape
     (50, 64)
+
+    An additive kernel in ten dimensions:
+
+    >>> import functools, operator
+    >>> from tailproof.kernels import Columns
+    >>> parts = [0.1 * Columns(SquaredExponential(0.3), i) for i in range(10)]
+    >>> additive, points = functools.reduce(operator.add, parts), np.zeros((2, 10))
+    >>> QuadratureFourier(20).features(additive, points).shape
+    (2, 200)
     """
 
     nodes: int
@@ -158,16 +170,13 @@ class QuadratureFourier:
     def error_bound(self, kernel: Kernel, X: Array) -> float:
         """Uniform bound on |k(x, y) - phi(x) . phi(y)| over the box around `X` ("QFF error").
 
-        d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes on [0, 1]^d. On another box the lengthscale
-        is taken relative to its longest side in lengthscales, which can only enlarge the bound.
+        For the squared exponential d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes on [0, 1]^d; on
+        another box the lengthscale is taken relative to its longest side in lengthscales, which can
+        only enlarge the bound. For other kernels see `bandits.spectra`.
         """
-        d = X.shape[1]
-        longest = self._longest_side(kernel, X)
-        if longest == 0.0:
-            return 0.0
-        log_bound = self.nodes * (1.0 - math.log(4.0 * self.nodes) + 2.0 * math.log(longest))
-        log_bound += math.log(d) + (d - 1) * math.log(2.0) - 0.5 * math.log(2.0)
-        return math.exp(min(log_bound, 700.0))
+        if type(kernel) is SquaredExponential:
+            return hermite_error(self._longest_side(kernel, X), X.shape[1], self.nodes)
+        return self._spectrum(kernel, X).error
 
     def error(self, kernel: Kernel, X: Array) -> float:
         """Return the largest |k(x, y) - phi(x) . phi(y)| over pairs of the points `X` (n, d).
@@ -190,7 +199,12 @@ class QuadratureFourier:
         return min(bound, measured + 1e-15)
 
     def converges(self, kernel: Kernel, X: Array) -> bool:
-        """Whether nodes > 1 / l^2, l relative to the longest side of the box (Theorem 3)."""
+        """Whether nodes > 1 / l^2, l relative to the longest side of the box (Theorem 3).
+
+        False for kernels other than the squared exponential, which the theorem does not cover.
+        """
+        if type(kernel) is not SquaredExponential:
+            return False
         return math.sqrt(self.nodes) > self._longest_side(kernel, X)
 
     def nodes_for_theorem(self, horizon: int) -> int:
@@ -205,25 +219,23 @@ class QuadratureFourier:
         """Return the quadrature features."""
         return self._quadrature(kernel, X)
 
-    def _longest_side(self, kernel: Kernel, X: Array) -> float:
+    def _longest_side(self, kernel: SquaredExponential, X: Array) -> float:
         """Longest side of the box around the arms, in lengthscales: the 1/l of the paper's cube."""
-        if not isinstance(kernel, SquaredExponential):
-            needed = "SquaredExponential for QuadratureFourier features (Theorem 3 covers no other)"
-            raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
+
+    def _spectrum(self, kernel: Kernel, X: Array) -> Spectrum:
+        size = spectrum_size(kernel, X.shape[1], self.nodes)
+        if 2 * size * len(X) > LARGEST_FEATURE_MATRIX:
+            raise ValueError(
+                f"`2 * nodes^d * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the features "
+                f"in memory, but got nodes={self.nodes}, d={X.shape[1]}, arms={len(X)}; use "
+                "Nystrom features."
+            )
+        return spectrum(kernel, X, self.nodes)
 
     def _quadrature(self, kernel: Kernel, X: Array) -> ExplicitFeatures:
         """Return the distinct features as a function, and how often each occurs."""
-        self._longest_side(kernel, X)  # refuses other kernels
-        assert isinstance(kernel, SquaredExponential)
-        d = X.shape[1]
-        if d * math.log(self.nodes) > math.log(LARGEST_FEATURE_MATRIX / (2.0 * len(X))):
-            raise ValueError(
-                f"`2 * nodes^d * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the features "
-                f"in memory, but got nodes={self.nodes}, d={d}, arms={len(X)}; use Nystrom "
-                "features."
-            )
-        omega, weight = half_grid([gauss_hermite(self.nodes)] * d)
+        omega, weight = self._spectrum(kernel, X).halved()
         zero = ~omega.any(axis=1)
         # Of a pair +-omega one is kept; the frequency 0 is its own partner. Its sine is zero: a
         # feature in the paper's count, none when folded.
@@ -232,14 +244,12 @@ class QuadratureFourier:
         copies = np.ones_like(pair) if self.folded else pair
         keep = ~zero | (not self.folded)
         cosine, sine = np.sqrt(feature_weight), np.sqrt(feature_weight[keep])
-        lengthscale = kernel.lengthscale
 
         def phi(points: Array) -> Array:
-            angle = math.sqrt(2.0) * scaled_inputs(points, lengthscale) @ omega.T
+            angle = points @ omega.T
             return np.concatenate([cosine * np.cos(angle), sine * np.sin(angle[:, keep])], axis=1)
 
-        frequencies = math.sqrt(2.0) * scaled_inputs(omega, lengthscale)
-        distance = _trigonometric_distance(weight * pair, frequencies)
+        distance = _trigonometric_distance(weight * pair, omega)
         return ExplicitFeatures(phi, np.concatenate([copies, copies[keep]]), distance)
 
 

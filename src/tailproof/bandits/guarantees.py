@@ -17,7 +17,7 @@ from tailproof.bandits.features import (
     RandomFourier,
 )
 from tailproof.bandits.schedules import Setting, theorem4_oversampling
-from tailproof.kernels import Kernel
+from tailproof.kernels import Kernel, SquaredExponential
 
 Array = NDArray[np.float64]
 
@@ -172,7 +172,9 @@ def _quadrature_cover(
             "norm_bound: it promises nothing."
         )
     least = features.nodes_for_theorem(setting.horizon)
-    if features.nodes < least or not features.converges(kernel, X):
+    if type(kernel) is not SquaredExponential:
+        rate_missing.append("Theorem 3 states its regret rate for the squared exponential alone.")
+    elif features.nodes < least or not features.converges(kernel, X):
         rate_missing.append(
             f"Theorem 3's regret rate asks for nodes >= 2 log_(4/e)(T^3) = {least} and for "
             f"nodes > 1 / l^2, l relative to the arms' range, but nodes={features.nodes}."

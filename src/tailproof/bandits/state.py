@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = "tailproof-bandits"
 _PARTS = {
-    kernels: "SquaredExponential Matern Linear Precomputed Sum Product Scaled",
+    kernels: "SquaredExponential Matern Linear Precomputed Sum Product Scaled Columns",
     features: "QuadratureFourier RandomFourier LinearFeatures Exact Nystrom",
     schedules: "MomentBound Setting Theorem1 Theorem3 Theorem4 AuthorsTGP AuthorsATA SubGaussian "
     "CustomSchedule",
