@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from tailproof.bandits.guarantees import Guarantee, TheoryWarning
     from tailproof.bandits.optimizer import ArmOptimizer
-    from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
+    from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, rcgp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
     from tailproof.kernels import (
         Columns,
@@ -56,7 +56,7 @@ _MODULES = {
     ),
     "bandits.guarantees": ("Guarantee", "TheoryWarning"),
     "bandits.optimizer": ("ArmOptimizer",),
-    "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "tgp_ucb"),
+    "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "rcgp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
     "kernels": (
         "Columns",
@@ -118,6 +118,7 @@ __all__ = [
     "maximize",
     "minimize",
     "moma_gp_ucb",
+    "rcgp_ucb",
     "tgp_ucb",
 ]
 

@@ -39,6 +39,7 @@ from tailproof.bandits.posterior.box import (
 from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
 from tailproof.bandits.posterior.ridge import SPAN_ROUNDING, RidgePosterior
+from tailproof.bandits.posterior.robust_conjugate import RobustConjugatePosterior
 from tailproof.bandits.schedules import MomentBound, Schedule, Setting
 from tailproof.bandits.stationarity import (
     contains_precomputed,
@@ -125,6 +126,23 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimize
     posterior = RidgePosterior(config.kernel, X, ridge, lambda t: chosen.truncation(t, 0))
     guarantee = _ridge_guarantee(config, chosen)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
+
+
+def robust_conjugate_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+    """Build RCGP-UCB."""
+    options = config.options
+    rng = checks.generator(seed)
+    announce_compilation(ucb_argmax)
+    start = rng.bit_generator.state
+    posterior = RobustConjugatePosterior(
+        config.kernel,
+        config.space.inputs,
+        options["ridge"],
+        options["prior_mean"],
+        options["scale"],
+    )
+    guarantee = g.guarantee("", ["no theorem covers the regret or the band of RCGP-UCB."])
+    return ArmOptimizer(config, posterior, options["schedule"], guarantee, rng, start)
 
 
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:

@@ -79,7 +79,7 @@ class PolicyConfig:
 
 
 class ArmOptimizer:
-    """A running policy, made by `gp_ucb`, `tgp_ucb`, `ata_gp_ucb` or `moma_gp_ucb`.
+    """A running policy, made by `gp_ucb`, `tgp_ucb`, `ata_gp_ucb`, `moma_gp_ucb` or `rcgp_ucb`.
 
     `ask` returns the next arm, `tell` takes its payoff; payoffs are maximized. `ask` may be called
     again before `tell`: arms that were asked and not yet told reduce the variance, not the mean.

@@ -1,4 +1,4 @@
-"""The paper's policies: named compositions of kernel, features, estimator and schedule."""
+"""The policies: named compositions of kernel, features, estimator and schedule."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tailproof.bandits.assembly import (
     common_options,
     feature_policy,
     ridge_policy,
+    robust_conjugate_policy,
     theory_options,
 )
 from tailproof.bandits.features import FeatureMap, Nystrom, check_features
@@ -216,6 +217,58 @@ def moma_gp_ucb(
     }
     optimizer = feature_policy(_config("moma_gp_ucb", space, kernel, options), seed)
     return cast("ArmOptimizer", optimizer)
+
+
+def rcgp_ucb(
+    space: Finite,
+    kernel: Kernel,
+    schedule: Schedule,
+    *,
+    scale: float,
+    prior_mean: float = 0.0,
+    ridge: float = 1.0,
+    beta_multiplier: float = 1.0,
+    seed: Seed = None,
+) -> ArmOptimizer:
+    """RCGP-UCB: the upper confidence bound of robust and conjugate GP regression; no guarantee.
+
+    Each payoff is weighted by how far it is from the prior mean, W = (1 + ((y - m) / c)^2)^(-1/2)
+    (Altamirano, Briol and Knoblauch, ICML 2024). The weights bound what one payoff can do; they
+    also bias the mean of skewed payoffs, whatever their number: it is not the mean payoff that is
+    estimated. The authors fit hyperparameters in every round; here they are given.
+
+    Parameters
+    ----------
+    schedule
+        `CustomSchedule(beta)`; the authors use beta = 2.576.
+    scale
+        c > 0, in units of payoff: payoffs further than that from the prior mean count for less than
+        half. The authors suggest a quantile of |y - m|.
+    prior_mean
+        m, in units of payoff.
+
+    The other parameters are those of `gp_ucb`.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> opt = tp.rcgp_ucb(tp.Finite([[0.0], [1.0]]), tp.Matern(1.5, 0.5), tp.CustomSchedule(2.576),
+    ...                   scale=3.0, ridge=0.1, seed=0)
+    >>> opt.tell([0.0], [1.0] * 15 + [1e6]); opt.tell([1.0], [2.0] * 16)
+    >>> opt.recommend().point
+    array([1.])
+    """
+    if isinstance(space, Box):
+        raise ValueError(f"`space` must be Finite(arms) for rcgp_ucb, but got space={space!r}.")
+    check_schedule(schedule, ())
+    if schedule.truncation(1, 0) != math.inf:
+        raise ValueError(f"`schedule` must not truncate in rcgp_ucb, but got {schedule!r}.")
+    options = common_options(space, kernel, ridge, beta_multiplier) | {
+        "schedule": schedule,
+        "scale": checks.positive("scale", scale),
+        "prior_mean": checks.number("prior_mean", prior_mean),
+    }
+    return robust_conjugate_policy(_config("rcgp_ucb", space, kernel, options), seed)
 
 
 def _config(

@@ -31,7 +31,8 @@ _TYPES: dict[str, type] = {
     name: getattr(module, name) for module, names in _PARTS.items() for name in names.split()
 }
 _POLICIES = {
-    name: getattr(policies, name) for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb")
+    name: getattr(policies, name)
+    for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb", "rcgp_ucb")
 }
 # Random generators, and the largest position in the numbers that one has drawn ahead.
 _GENERATORS = {"PCG64": 0, "PCG64DXSM": 0, "MT19937": 624, "Philox": 4, "SFC64": 0}

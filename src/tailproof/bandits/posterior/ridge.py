@@ -50,8 +50,8 @@ class RidgePosterior:
         self.log_det = 0.0
         self._mean = np.zeros(n)
         self._count = 0
-        self._counts = np.zeros(n)
-        self._sums = np.zeros(n)  # of the truncated payoffs
+        self._counts = np.zeros(n)  # weights of the payoffs added up
+        self._sums = np.zeros(n)  # of the truncated payoffs, weighted
         # k(x, x) outside the coordinates, which payoffs do not reduce.
         self._residual = np.zeros(n) if self._span is None else self._span.left_out()
         self._refresh()
@@ -86,11 +86,15 @@ class RidgePosterior:
     def add(self, arm: int, payoff: float) -> None:
         """Add one payoff, set to zero if |y_t| > b_t (Alg. 1)."""
         kept = payoff if abs(payoff) <= self._truncation(self._count + 1) else 0.0
+        self._add_weighted(arm, kept, 1.0)
+
+    def _add_weighted(self, arm: int, payoff: float, weight: float) -> None:
+        """Add a payoff whose noise variance is the ridge divided by a weight."""
         self._include_in_span(arm)
         self._count += 1
-        self._counts[arm] += 1.0
-        self._sums[arm] += kept
-        update = (self._mean, self._leverage, arm, kept)
+        self._counts[arm] += weight
+        self._sums[arm] += weight * payoff
+        update = (self._mean, self._leverage, arm, payoff, weight)
         if self._dense:
             self.log_det += compiled.add_to_covariance(self._core, *update)
         else:
@@ -157,10 +161,9 @@ class RidgePosterior:
     def restore(self, state: dict[str, Any], arms: NDArray[np.int64], payoffs: Array) -> None:
         """Add the history (t,): up to the last refresh at once, then one by one."""
         done = len(arms) // REFRESH * REFRESH
-        thresholds = np.array([self._truncation(t) for t in range(1, done + 1)])
-        kept = np.where(np.abs(payoffs[:done]) <= thresholds, payoffs[:done], 0.0)
-        np.add.at(self._sums, arms[:done], kept)  # in order, as `add` does
-        self._counts += np.bincount(arms[:done], minlength=len(self._counts))
+        kept, weights = self._weighted_payoffs(payoffs[:done])
+        np.add.at(self._sums, arms[:done], weights * kept)  # in order, as `add` does
+        np.add.at(self._counts, arms[:done], weights)
         self._count = done
         if self._span is not None:
             for arm in dict.fromkeys(arms[:done].tolist()):  # in order of their first payoffs
@@ -169,3 +172,8 @@ class RidgePosterior:
             self._refresh()
         for arm, payoff in zip(arms[done:].tolist(), payoffs[done:].tolist(), strict=True):
             self.add(arm, payoff)
+
+    def _weighted_payoffs(self, payoffs: Array) -> tuple[Array, Array]:
+        """Return the first payoffs (t,) as `add` takes them, and their weights."""
+        thresholds = np.array([self._truncation(t) for t in range(1, len(payoffs) + 1)])
+        return np.where(np.abs(payoffs) <= thresholds, payoffs, 0.0), np.ones(len(payoffs))
