@@ -26,7 +26,7 @@ from tailproof.bandits.features import (
     FeatureMap,
     Nystrom,
 )
-from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
+from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.bandits.posterior.base import PosteriorInputs
 from tailproof.bandits.posterior.box import (
     BoxFeaturePosterior,
@@ -40,6 +40,7 @@ from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
 from tailproof.bandits.posterior.ridge import SPAN_ROUNDING, RidgePosterior
 from tailproof.bandits.posterior.robust_conjugate import RobustConjugatePosterior
+from tailproof.bandits.run import PolicyConfig
 from tailproof.bandits.schedules import MomentBound, Schedule, Setting
 from tailproof.bandits.stationarity import (
     contains_precomputed,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import storage
 from tailproof._util import checks
 from tailproof.bandits.acquisition import Maximum, candidates, maximize
 from tailproof.bandits.arms import Box
 from tailproof.bandits.guarantees import Guarantee
-from tailproof.bandits.optimizer import TIE, History, PolicyConfig, Prediction
+from tailproof.bandits.optimizer import TIE, History, Prediction
 from tailproof.bandits.posterior.box import BoxPosterior
-from tailproof.bandits.schedules import CustomSchedule, Schedule
+from tailproof.bandits.run import PolicyConfig, PolicyRun
+from tailproof.bandits.schedules import Schedule
 
 Array = NDArray[np.float64]
 # Bounds the features' distance of points that differ by an offset (d,) at most; None if unknown.
@@ -35,7 +34,7 @@ class PointRecommendation:
     payoffs: int  # how many were told at exactly this point
 
 
-class BoxOptimizer:
+class BoxOptimizer(PolicyRun):
     """A running policy on a `Box`, made by `gp_ucb`, `tgp_ucb` or `ata_gp_ucb`.
 
     `ask` returns the point with the largest mean + beta std that a search over the box finds: the
@@ -80,33 +79,13 @@ class BoxOptimizer:
         start: Mapping[str, Any],
         distance: Distance,
     ) -> None:
+        super().__init__(config, posterior, schedule, guarantee, rng, start)
         assert isinstance(config.space, Box)
-        self.config, self.space = config, config.space
-        self.posterior, self.schedule, self._guarantee = posterior, schedule, guarantee
+        self.space, self.posterior = config.space, posterior
         self.maximization_error: float | None = None
-        self._rng, self._start = rng, start
-        self._multiplier: float = config.options["beta_multiplier"]
-        self._random_first = config.options["schedule"] == "authors"
         self._candidates = candidates(self.space)
         self._reach = distance(self._candidates.reach)
         self._pending: list[Array] = []
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee after the payoffs told so far, or the reasons why there is none."""
-        return self._guarantee.after(len(self))
-
-    def __repr__(self) -> str:
-        return f"<{self.config.policy} on {self.space!r}, {len(self)} payoffs>"
-
-    def __len__(self) -> int:
-        return self.posterior.count
-
-    @property
-    def beta(self) -> float:
-        """beta_{t+1}, the factor of the standard deviation in the next ask, with the multiplier."""
-        p = self.posterior
-        return self._multiplier * self.schedule.beta(p.count, p.directions, p.log_det)
 
     # -- asking
 
@@ -190,9 +169,7 @@ class BoxOptimizer:
                 f"`y` must hold one payoff a point, but got {len(payoffs)} payoffs for "
                 f"{len(points)} points."
             )
-        if isinstance(self.schedule, CustomSchedule):
-            for t in range(len(self) + 1, len(self) + 1 + len(payoffs)):
-                self.schedule.truncation(t, self.posterior.directions)
+        self._check_schedule(len(payoffs))
         for point, payoff in zip(points, payoffs.tolist(), strict=True):
             self.posterior.add(point, payoff)
             self._remove_pending_point(point)
@@ -244,16 +221,6 @@ class BoxOptimizer:
         return History(told, self.posterior.payoffs, self.posterior.points[told])
 
     # -- state
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one npz file of plain arrays; `tailproof.load` continues from it."""
-        from tailproof.bandits import state
-
-        storage.save(path, state.FORMAT, *state.to_state(self))
-
-    def random_states(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Return the random generator's state from before the first draw, and its present one."""
-        return self._start, self._rng.bit_generator.state
 
     def restore(
         self,

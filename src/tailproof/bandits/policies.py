@@ -16,7 +16,8 @@ from tailproof.bandits.assembly import (
     theory_options,
 )
 from tailproof.bandits.features import FeatureMap, Nystrom, check_features
-from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
+from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.run import PolicyConfig
 from tailproof.bandits.schedules import MomentBound, Schedule, check_schedule
 from tailproof.kernels import Kernel
 
