@@ -75,32 +75,36 @@ def _log_slope(horizons: NDArray[np.int64], values: Array) -> float:
 
 
 def draw(panel: Panel, source: LowerBound, records: Records) -> Any:
-    """Draw R_T over T, both axes logarithmic: policies, what is proven, and the rates."""
-    figure = new_figure(figsize=(8.0, 6.0), dpi=150, layout="constrained")
-    axis = figure.subplots()
+    """Draw R_T over T beside the rates, and R_T as a multiple of T Delta, where policies differ."""
+    figure = new_figure(figsize=(11.0, 6.0), dpi=150, layout="constrained")
+    left, right = figure.subplots(1, 2)
     found, T = growth(panel, source, records), panel.recorded_rounds.astype(np.float64)
+    largest, proven = np.array(found.largest), np.array(found.proven)
     for place, key in enumerate(panel.policies):
         curves = regrets(panel, records, key) * T
         mean, sd = curves.mean(axis=0), sample_std(curves)
         style = line_style_of(POLICIES[key]) | OWN_STYLE.get(key, {})
-        # Policies that never see a jump play alike: thinner lines over thicker ones show them all.
-        style["linewidth"] = 1.0 + 0.9 * (len(panel.policies) - 1 - place)
         label = f"{POLICIES[key].title}, slope {found.slopes[key]:.2f}"
-        bars = None if np.isnan(sd).any() else sd
-        axis.errorbar(T, mean, bars, label=label, capsize=2, elinewidth=0.8, **style)
-    largest, proven = np.array(found.largest), np.array(found.proven)
-    axis.plot(T, largest, "k-", lw=1, label="no policy can exceed this: 2 T Δ")
-    axis.plot(T, proven, "k--", lw=1, label="lower bound of the proof with C = 1: T Δ")
+        left.plot(T, mean, label=label, **style)
+        bars = None if np.isnan(sd).any() else sd / proven
+        # Side by side: policies that never see a jump play alike.
+        shifted = T * 1.02 ** (place - len(panel.policies) / 2.0)
+        right.errorbar(shifted, mean / proven, bars, capsize=2, elinewidth=0.8, **style)
+    for axis, unit in ((left, np.ones_like(T)), (right, proven)):
+        axis.plot(T, largest / unit, "k-", lw=1, label="most there can be: 2 T Δ")
+        axis.plot(T, proven / unit, "k--", lw=1, label="lower bound of the proof, C = 1: T Δ")
     rate = lower_rate(source, panel.recorded_rounds)
     if np.isfinite(rate).all():
         label = f"Theorem 2's rate (constant open), slope {found.lower_slope:.2f}"
-        axis.plot(T, rate * (proven[-1] / rate[-1]), ":", color="gray", label=label)
+        left.plot(T, rate * (proven[-1] / rate[-1]), ":", color="gray", label=label)
     for name, slope in found.upper_slopes.items():
         line = {"Theorem 1": (0, (5, 5)), "Theorem 3": "-.", "Theorem 4": (0, (1, 1))}[name]
+        label = f"{name}: upper rate T^{slope:.3g} (constant, logarithms left out)"
         curve = largest[0] * (T / T[0]) ** slope
-        label = f"{name}: upper rate T^{slope:.3g} (constant and logarithms left out)"
-        axis.plot(T, curve, linestyle=line, color="#999999", lw=0.8, label=label)
-    axis.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="regret R_T")
-    axis.set_title(f"(g) {panel.title}", fontsize=10)
-    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
+        left.plot(T, curve, linestyle=line, color="#999999", lw=0.8, label=label)
+    left.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="regret R_T")
+    right.set(xscale="log", xlabel="horizon T", ylabel="R_T / (T Δ)", ylim=(0.9, 2.1))
+    figure.suptitle(f"(g) {panel.title}", fontsize=10)
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7)
     return figure
