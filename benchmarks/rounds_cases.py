@@ -136,7 +136,7 @@ def run_rounds(optimizer: ArmOptimizer, means: list[float], noise: list[float]) 
 
 def advance(optimizer: ArmOptimizer, payoffs: Payoffs, t: int) -> None:
     """Run the policy until it has t payoffs (see SINGLE)."""
-    run_rounds(optimizer, payoffs.means, payoffs.noise(min(t, SINGLE) - len(optimizer)))
+    run_rounds(optimizer, payoffs.means, payoffs.noise(max(min(t, SINGLE) - len(optimizer), 0)))
     while len(optimizer) < t:
         arm = optimizer.ask_index()
         noise = np.array(payoffs.noise(min(BATCH, t - len(optimizer))))

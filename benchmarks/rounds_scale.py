@@ -32,7 +32,7 @@ from tailproof._util.threads import single_thread
 POLICIES = {
     "tgp_ucb, authors, SE": 3600.0,
     "ata_gp_ucb, QFF(32), authors, SE": 3600.0,
-    "ata_gp_ucb, Nystrom(0.1), authors, SE": 180.0,
+    "ata_gp_ucb, Nystrom(0.1), authors, SE": 600.0,
 }
 
 

@@ -6,6 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import tailproof as tp
+from tailproof.bandits import low_rank
+from tailproof.bandits.posterior import ridge
 
 ARMS = np.linspace(0.0, 1.0, 9)[:, None]
 SPACE = tp.Finite(ARMS)
@@ -48,6 +50,13 @@ def build(setup, space=SPACE, kernel=KERNEL, **changes):
         return tp.tgp_ucb(space, kernel, **options)
     options.setdefault("features", FEATURES[features[0]] if features else None)
     return getattr(tp, policy)(space, kernel, **options)
+
+
+def use_played_span(monkeypatch):
+    """Let any number of arms take the form of many arms under a rough kernel."""
+    monkeypatch.setattr(low_rank, "DENSE_POINTS", 1)
+    monkeypatch.setattr(ridge, "DENSE_POINTS", 1)
+    monkeypatch.setattr(low_rank, "FIXED_RANK", 1)
 
 
 def rounds(count, arms=9, seed=1):

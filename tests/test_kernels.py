@@ -280,3 +280,18 @@ def test_precomputed_forgives_rounding_and_nothing_more():
 def test_precomputed_knows_no_other_points(bad):
     with pytest.raises(ValueError, match=r"`points` .* must be arm numbers 0 .. 2 .* but got"):
         tp.Precomputed(GRAM).matrix(np.array(bad), LABELS)
+
+
+@pytest.mark.parametrize("n", [3, 700])
+def test_precomputed_matrices_of_any_size_are_checked_for_negative_eigenvalues(n):
+    rng = np.random.default_rng(3)
+    factor = rng.normal(size=(n, 2))
+    low_rank = factor @ factor.T  # singular, and far from diagonally dominant
+    np.testing.assert_allclose(tp.Precomputed(low_rank).gram, low_rank, atol=1e-12)
+    np.testing.assert_array_equal(tp.Precomputed(np.eye(n)).gram, np.eye(n))
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        tp.Precomputed(low_rank - 1e-3 * np.abs(low_rank).max() * np.eye(n))
+    lopsided = low_rank.copy()
+    lopsided[-1, 0] += 1.0
+    with pytest.raises(ValueError, match="symmetric"):
+        tp.Precomputed(lopsided)

@@ -10,7 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailproof.bandits.arms import Finite
+    from tailproof.bandits.arms import Box, Finite
+    from tailproof.bandits.box_optimizer import BoxOptimizer
     from tailproof.bandits.features import (
         Exact,
         LinearFeatures,
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     )
     from tailproof.bandits.guarantees import Guarantee, TheoryWarning
     from tailproof.bandits.optimizer import ArmOptimizer
-    from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, tgp_ucb
+    from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, rcgp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
     from tailproof.comparison.analysis import compare
     from tailproof.kernels import (
+        Columns,
         Linear,
         Matern,
         Precomputed,
@@ -44,7 +46,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _MODULES = {
-    "bandits.arms": ("Finite",),
+    "bandits.arms": ("Box", "Finite"),
+    "bandits.box_optimizer": ("BoxOptimizer",),
     "bandits.features": (
         "Exact",
         "LinearFeatures",
@@ -54,10 +57,11 @@ _MODULES = {
     ),
     "bandits.guarantees": ("Guarantee", "TheoryWarning"),
     "bandits.optimizer": ("ArmOptimizer",),
-    "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "tgp_ucb"),
+    "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "rcgp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
     "comparison.analysis": ("compare",),
     "kernels": (
+        "Columns",
         "Linear",
         "Matern",
         "Precomputed",
@@ -79,7 +83,10 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "ArmOptimizer",
+    "Box",
+    "BoxOptimizer",
     "Choice",
+    "Columns",
     "Configurations",
     "CustomSchedule",
     "Exact",
@@ -115,6 +122,7 @@ __all__ = [
     "minimize",
     "moma_gp_ucb",
     "plot",
+    "rcgp_ucb",
     "tgp_ucb",
 ]
 

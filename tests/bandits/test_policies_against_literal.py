@@ -15,6 +15,7 @@ import pytest
 
 import instances
 import literal
+from policy_setups import use_played_span
 
 ROUNDS = 300
 
@@ -109,3 +110,26 @@ def test_nystrom_agrees_as_far_as_an_ill_conditioned_kernel_allows(schedule, see
 def test_median_of_means_agrees(seed):
     instance = instances.Instance(seed + 40, True)
     run(instance, *instances.median_pair(instance), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("conditioned", [True, False])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("policy", ["gp_ucb", "tgp_ucb_theory"])
+@pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
+def test_ridge_policies_on_the_span_of_played_arms_agree(policy, seed, conditioned, monkeypatch):
+    use_played_span(monkeypatch)
+    instance = instances.Instance(seed + 50, conditioned)
+    # Arms whose variance outside the span is rounding are left out of it: sqrt(1e-15) remains.
+    tolerance = 1e-9 if conditioned else 1e-7
+    pair = instances.ridge_pair(instance, policy)
+    assert pair[0].posterior._span is not None
+    run(instance, *pair, tolerance=tolerance, same_choices=conditioned)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("schedule", ["theory", "authors"])
+def test_nystrom_on_the_span_of_played_arms_agrees(schedule, seed, monkeypatch):
+    use_played_span(monkeypatch)
+    instance = instances.Instance(seed + 20, True)
+    pair = instances.nystrom_pair(instance, schedule, None)
+    run(instance, *pair, tolerance=1e-9, uniforms=np.random.default_rng(instance.seed))

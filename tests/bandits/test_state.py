@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import tailproof as tp
-from policy_setups import ANY_KERNEL, LABELS, assert_same, build, every_setup, rounds
+from policy_setups import (
+    ANY_KERNEL,
+    LABELS,
+    assert_same,
+    build,
+    every_setup,
+    rounds,
+    use_played_span,
+)
 from state_files import contents, write
 from tailproof.bandits.posterior.base import REFRESH
 
@@ -41,6 +49,15 @@ def assert_continues(opt, folder, count=30):
 @every_setup
 def test_a_run_continues_bit_for_bit(setup, told, tmp_path):
     opt = build(setup)
+    opt.tell_index(*rounds(told))
+    assert_continues(opt, tmp_path)
+
+
+@pytest.mark.parametrize("told", [0, 1, REFRESH + 10])
+@pytest.mark.parametrize("setup", ANY_KERNEL)
+def test_a_run_on_the_span_of_played_arms_continues_bit_for_bit(setup, told, tmp_path, monkeypatch):
+    use_played_span(monkeypatch)
+    opt = build(setup, kernel=tp.Matern(0.5, 0.3))
     opt.tell_index(*rounds(told))
     assert_continues(opt, tmp_path)
 

@@ -182,3 +182,26 @@ RNG = np.random.default_rng(0)
 def test_wrong_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dim", [1, 2])
+def test_exact_norm_makes_the_norm_b_and_the_instance_no_easier(kernel, dim):
+    options = {"horizon": 100_000, "exact_norm": True}
+    exact = HardInstance.for_horizon(kernel, dim, 2.0, 0.7, 1.5, **options)
+    printed = HardInstance.for_horizon(kernel, dim, 2.0, 0.7, 1.5, horizon=100_000)
+    assert exact.norm == pytest.approx(2.0, rel=1e-9)
+    assert exact.norm <= 2.0 * (1 + 1e-12)
+    assert exact.count >= printed.count
+    assert exact.gap >= printed.gap
+    # The same gap with the printed width has fewer functions of a smaller norm.
+    same = HardInstance(kernel, dim, 2.0, 0.7, 1.5, printed.gap, exact_norm=True)
+    assert same.width < printed.width
+    f = exact.means(0, exact.centers)
+    assert f[0] == pytest.approx(2 * exact.gap)
+    assert (f[1:] < exact.gap).all()
+
+
+def test_exact_norm_must_be_a_flag():
+    with pytest.raises(ValueError, match="`exact_norm` must be True or False"):
+        HardInstance(KERNELS[0], 1, 1.0, 1.0, 1.0, 0.01, exact_norm=1)

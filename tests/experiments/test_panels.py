@@ -35,7 +35,7 @@ def test_recorded_rounds_increase_to_the_last_and_include_the_papers():
     for panel in PANELS.values():
         assert panel.at_paper_size
         rounds = panel.recorded_rounds
-        assert len(rounds) == 100
+        assert len(rounds) == (6 if panel.letter == "g" else 100)
         assert (np.diff(rounds) > 0).all()
         assert rounds[-1] == panel.rounds
     light = light_panel(data_arms(np.zeros((3, 2))))

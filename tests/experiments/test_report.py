@@ -33,7 +33,7 @@ def test_nothing_is_loaded_from_anywhere(page):
 def test_every_part_is_there(page):
     titles = re.findall(r"<h2>(.*?)</h2>", page)
     assert titles == [
-        "Statements about the paper's figure",
+        "Statements about the paper",
         "Comparison with the paper's values",
         "Crossings of the curves",
         "Variants: theory schedule, folded and exact features",

@@ -64,7 +64,15 @@ def test_matern_says_whether_the_bound_is_sublinear(capsys, tmp_path):
     text = run(capsys, tmp_path, line)
     assert "Theorem 3 is for the squared exponential kernel only" in text
     assert "Theorem 4 is not sublinear there: it asks for nu > d(d+1) / (2 alpha) = 3.333" in text
+    assert "With the information gain of Vakili et al. (2021)" in text
+    assert "sublinear for nu > 1.111" in text
     assert all(row[3] == "-" for row in rows(text))
+
+
+def test_gp_ucb_has_a_column_where_its_noise_bound_is_given(capsys, tmp_path):
+    line = "--kernel se --dim 1 --alpha 1 --horizon 100 --arms-per-dim 5 --noise-bound 0.5"
+    text = run(capsys, tmp_path, line)
+    assert "GP-UCB, 0.5-sub-Gaussian noise" in text
 
 
 def test_hypotheses_that_fail_are_named_and_the_other_bounds_stay(capsys, tmp_path):

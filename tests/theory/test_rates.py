@@ -132,8 +132,29 @@ def test_lower_bounds_say_that_their_constant_is_open():
         (lambda: theory.regret_exponent(4, 0.0, "se"), r"`0 < alpha <= 1` must hold"),
         (lambda: theory.matern_is_sublinear(1.0, -1.0, 1), r"`nu > 0` must hold"),
         (lambda: theory.matern_least_smoothness(1.0, 0), r"`dim >= 1` must hold"),
+        (lambda: theory.matern_gain_exponent(1, 2.5, "other"), r"`source` must be one of"),
     ],
 )
 def test_wrong_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("nu", [0.6, 1.5, 2.5])
+def test_the_newer_information_gain_of_matern_kernels_is_smaller(dim, nu):
+    newer = {"source": "vakili2021"}
+    assert theory.matern_gain_exponent(dim, nu, **newer) == pytest.approx(dim / (2 * nu + dim))
+    assert theory.matern_gain_exponent(dim, nu, **newer) < theory.matern_gain_exponent(dim, nu)
+    T = 10**6
+    written_out = T ** (dim / (2 * nu + dim)) * math.log(T) ** (2 * nu / (2 * nu + dim))
+    assert float(theory.matern_gain_rate(T, dim, nu, **newer)) == pytest.approx(written_out)
+    for alpha in (0.3, 1.0):
+        least = float(theory.matern_least_smoothness(alpha, dim, **newer))
+        assert least == pytest.approx(dim / (2 * alpha))
+        for theorem in (1, 4):
+            assert theory.regret_exponent(
+                theorem, alpha, "matern", dim, nu, **newer
+            ) < theory.regret_exponent(theorem, alpha, "matern", dim, nu)
+        sublinear = bool(theory.matern_is_sublinear(alpha, nu, dim, **newer))
+        assert sublinear == (nu > least)

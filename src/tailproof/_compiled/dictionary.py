@@ -28,6 +28,23 @@ def drawn_arms(variance, counts, uniforms, q, each_round):  # type: ignore[no-un
 
 
 @njit(cache=True)
+def spans_all(psi, arms, share):  # type: ignore[no-untyped-def]
+    """Whether `spanned` surely leaves nothing out, for more than r arms; finds no vectors."""
+    rows = psi[arms]
+    values = np.linalg.eigvalsh(np.dot(rows.T, rows))
+    return values[0] > 2.0 * max(share * values[-1], 0.0)
+
+
+@njit(cache=True)
+def _deviation_from_identity(gram):  # type: ignore[no-untyped-def]
+    largest = 0.0
+    for i in range(gram.shape[0]):
+        for j in range(gram.shape[1]):
+            largest = max(largest, abs(gram[i, j] - (1.0 if i == j else 0.0)))
+    return largest
+
+
+@njit(cache=True)
 def spanned(psi, arms, share):  # type: ignore[no-untyped-def]
     """Singular value decomposition E S F^T of the rows `arms` of psi (n, r), by the smaller Gram.
 
@@ -42,10 +59,14 @@ def spanned(psi, arms, share):  # type: ignore[no-untyped-def]
     small_side = np.ascontiguousarray(vectors[:, first:])
     large_side = np.dot(rows.T, small_side) if few else np.dot(rows, small_side)
     large_side /= lengths
-    # The Gram matrix squares the condition: two Newton steps to the nearest orthonormal columns.
+    # The Gram matrix squares the condition: up to two Newton steps to the nearest orthonormal
+    # columns, each of which squares the error.
     for _ in range(2):
         gram = np.dot(large_side.T, large_side)
+        error = _deviation_from_identity(gram)
         large_side = 1.5 * large_side - 0.5 * np.dot(large_side, gram)
+        if error < 1e-8:
+            break
     if few:
         return lengths, small_side, large_side
     return lengths, large_side, small_side

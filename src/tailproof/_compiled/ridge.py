@@ -2,12 +2,12 @@
 
 The state is either the posterior covariance of the arms divided by the ridge (`..covariance`), or
 the inverse of V = A^T N A + ridge in the r coordinates A (n, r) of the arms (`..span`). Either way
-a payoff at arm j costs one pass over the state:
+a payoff at arm j of weight w (noise variance ridge / w) costs one pass over the state:
 
     c = cov(., x_j) / ridge,  s = c_j
-    mean     += c (y - mean_j) / (1 + s)
-    leverage -= c^2 / (1 + s)             leverage = variance / ridge
-    log_det  += ln(1 + s)                 ln |I + K_t / ridge|
+    mean     += c (y - mean_j) w / (1 + w s)
+    leverage -= c^2 w / (1 + w s)         leverage = variance / ridge
+    log_det  += ln(1 + w s)               ln |I + K_t / ridge|
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numba import njit
 
 
 @njit(cache=True)
-def add_to_covariance(cov, mean, leverage, j, y):  # type: ignore[no-untyped-def]
-    """Add payoff y at arm j, in place; return ln(1 + s)."""
+def add_to_covariance(cov, mean, leverage, j, y, weight):  # type: ignore[no-untyped-def]
+    """Add payoff y of a weight at arm j, in place; return ln(1 + w s)."""
     n = mean.size
     s = leverage[j]
-    gain = 1.0 / (1.0 + s)
+    gain = weight / (1.0 + weight * s)
     innovation = (y - mean[j]) * gain
     column = cov[j].copy()
     for i in range(n):
@@ -31,16 +31,16 @@ def add_to_covariance(cov, mean, leverage, j, y):  # type: ignore[no-untyped-def
             row[k] -= factor * column[k]
         mean[i] += column[i] * innovation
         leverage[i] = row[i]
-    return np.log1p(s)
+    return np.log1p(weight * s)
 
 
 @njit(cache=True)
-def add_to_span(inverse, features, mean, leverage, j, y):  # type: ignore[no-untyped-def]
-    """Add payoff y at arm j, in place; return ln(1 + s)."""
+def add_to_span(inverse, features, mean, leverage, j, y, weight):  # type: ignore[no-untyped-def]
+    """Add payoff y of a weight at arm j, in place; return ln(1 + w s)."""
     w = np.dot(inverse, features[j])
     column = np.dot(features, w)
     s = column[j]
-    gain = 1.0 / (1.0 + s)
+    gain = weight / (1.0 + weight * s)
     innovation = (y - mean[j]) * gain
     for i in range(w.size):
         factor = w[i] * gain
@@ -49,7 +49,7 @@ def add_to_span(inverse, features, mean, leverage, j, y):  # type: ignore[no-unt
     for i in range(mean.size):
         mean[i] += column[i] * innovation
         leverage[i] -= column[i] * column[i] * gain
-    return np.log1p(s)
+    return np.log1p(weight * s)
 
 
 @njit(cache=True)

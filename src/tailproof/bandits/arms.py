@@ -1,20 +1,31 @@
-"""Finite sets of arms, given by coordinates or by labels."""
+"""Sets of arms: finite ones, given by coordinates or by labels, and boxes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
 
+if TYPE_CHECKING:  # in quotes below, which ruff does not read
+    from tailproof.bandits.box_optimizer import BoxOptimizer  # noqa: F401
+    from tailproof.bandits.optimizer import ArmOptimizer  # noqa: F401
+
 Array = NDArray[np.float64]
+OptimizerOf = TypeVar("OptimizerOf", covariant=True)
 
 
-class Finite:
+class ArmSet(Generic[OptimizerOf]):
+    """A set of arms, with the type of the optimizer that a policy on it is."""
+
+    inputs: Array  # (k, d), the points at which kernels are checked: all arms, if finitely many
+
+
+class Finite(ArmSet["ArmOptimizer"]):
     """A finite set of arms.
 
     Parameters
@@ -145,6 +156,81 @@ class Finite:
                 f"arm {nearest} at {self.inputs[nearest].tolist()}."
             )
         return index
+
+
+class Box(ArmSet["BoxOptimizer"]):
+    """All points x of R^d with lower <= x <= upper: the continuous domain of the paper.
+
+    Parameters
+    ----------
+    lower, upper
+        Corners, d numbers each, with lower < upper; plain numbers for an interval.
+
+    Attributes
+    ----------
+    lower, upper : (d,) arrays, read-only
+    inputs : (5, d) array, read-only
+        Points at which k(x, x) of every stationary or linear kernel, and of their sums and
+        products, takes its extremes: both corners, the center, the points farthest from and nearest
+        to the origin.
+
+    Examples
+    --------
+    >>> box = Box([0.0, -1.0], [1.0, 1.0])
+    >>> box.dimension, box.center
+    (2, array([0.5, 0. ]))
+    """
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        low, high = _corner("lower", lower), _corner("upper", upper)
+        if low.shape != high.shape:
+            raise ValueError(
+                f"`lower` and `upper` must have equally many entries, but got {len(low)} and "
+                f"{len(high)}."
+            )
+        with np.errstate(over="ignore"):
+            if not (np.isfinite(high - low).all() and (low < high).all()):
+                raise ValueError(
+                    f"`lower < upper` must hold, with a finite difference, but got "
+                    f"lower={low.tolist()}, upper={high.tolist()}."
+                )
+        farthest = np.where(np.abs(high) > np.abs(low), high, low)
+        self.lower, self.upper, self.center = low, high, low + (high - low) / 2.0
+        nearest = np.clip(np.zeros_like(low), low, high)
+        self.inputs = np.stack([low, high, self.center, farthest, nearest])
+        for array in (self.lower, self.upper, self.center, self.inputs):
+            array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"Box({self.lower.tolist()}, {self.upper.tolist()})"
+
+    @property
+    def dimension(self) -> int:
+        """Number d of coordinates."""
+        return len(self.lower)
+
+    def points(self, x: Any, name: str = "x", *, inside: bool = True) -> Array:
+        """Return one point (d,) or k points (k, d) as an array (k, d), in the box if `inside`."""
+        single = np.ndim(x) < 2
+        raw = ([[x]] if np.ndim(x) == 0 else [x]) if single else x
+        points = checks.finite_array(name, raw, ndim=2) + 0.0
+        if points.shape[1] != self.dimension:
+            raise ValueError(
+                f"`{name}` must have {self.dimension} coordinate(s), but got {points.shape[1]}."
+            )
+        outside = ((points < self.lower) | (points > self.upper)).any(axis=1)
+        if inside and outside.any():
+            raise ValueError(
+                f"`{name}` must be in {self!r}, but got {points[outside][0].tolist()}."
+            )
+        return points
+
+
+def _corner(name: str, value: ArrayLike) -> Array:
+    corner = checks.finite_array(name, np.atleast_1d(np.asarray(value)), ndim=1) + 0.0
+    if len(corner) == 0:
+        raise ValueError(f"`{name}` must hold at least one number, but got an empty sequence.")
+    return corner
 
 
 def _checked_labels(labels: Any) -> tuple[str | int, ...]:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailproof._compiled import announce_compilation
 from tailproof._compiled.eigen import add_payoff
@@ -14,27 +15,58 @@ from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits import guarantees as g
 from tailproof.bandits import schedules
-from tailproof.bandits.arms import Finite
+from tailproof.bandits.arms import ArmSet, Box, Finite
+from tailproof.bandits.box_optimizer import BoxOptimizer
 from tailproof.bandits.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
-from tailproof.bandits.features import LARGEST_FEATURE_MATRIX, Exact, FeatureMap, Nystrom
-from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
+from tailproof.bandits.features import (
+    LARGEST_FEATURE_MATRIX,
+    Exact,
+    ExplicitFeatures,
+    ExplicitMap,
+    FeatureMap,
+    Nystrom,
+)
+from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.bandits.posterior.base import PosteriorInputs
+from tailproof.bandits.posterior.box import (
+    BoxFeaturePosterior,
+    BoxNystromPosterior,
+    BoxPosterior,
+    BoxRidgePosterior,
+    FeatureBasis,
+    SpanBasis,
+)
 from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
-from tailproof.bandits.posterior.ridge import RidgePosterior
+from tailproof.bandits.posterior.ridge import SPAN_ROUNDING, RidgePosterior
+from tailproof.bandits.posterior.robust_conjugate import RobustConjugatePosterior
+from tailproof.bandits.run import PolicyConfig
 from tailproof.bandits.schedules import MomentBound, Schedule, Setting
+from tailproof.bandits.stationarity import (
+    contains_precomputed,
+    is_stationary,
+    stationary_distance,
+)
 from tailproof.kernels import Kernel
+
+LARGEST_BOX_FEATURES = 4096  # an eigendecomposition of that size takes tens of seconds a round
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def common_options(
-    space: Finite, kernel: Kernel, ridge: float, beta_multiplier: float
+    space: ArmSet[Any], kernel: Kernel, ridge: float, beta_multiplier: float
 ) -> dict[str, Any]:
     """Check the arguments that all policies have, and return the options among them."""
-    if not isinstance(space, Finite):
-        raise ValueError(f"`space` must be Finite(arms), but got space={space!r}.")
+    if not isinstance(space, Finite | Box):
+        allowed = "Finite(arms) or Box(lower, upper)"
+        raise ValueError(f"`space` must be {allowed}, but got space={space!r}.")
     checks.instance("kernel", kernel, Kernel, "a kernel such as SquaredExponential(0.2)")
+    if isinstance(space, Box) and contains_precomputed(kernel):
+        raise ValueError(
+            f"`kernel` must be defined on points for a Box, but got {type(kernel).__name__} of a "
+            "matrix over labeled arms."
+        )
     with np.errstate(over="ignore"):
         largest = float(np.max(kernel.diagonal(space.inputs)))
     if not math.isfinite(largest):
@@ -75,7 +107,7 @@ def _schedule_setting(options: dict[str, Any]) -> Setting:
     return Setting(*(options[name] for name in names))
 
 
-def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimizer:
     """Build GP-UCB or TGP-UCB."""
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
@@ -85,9 +117,33 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     rng = checks.generator(seed)
     announce_compilation(ucb_argmax)
     ridge, start = options["ridge"], rng.bit_generator.state
+    if isinstance(config.space, Box):
+        inputs = PosteriorInputs(config.kernel, X, ridge, chosen.truncation, with_residual=True)
+        limit = SPAN_ROUNDING * float(config.kernel.diagonal(X).max())
+        basis = SpanBasis(config.kernel, limit, config.space.dimension)
+        box_posterior = BoxRidgePosterior(inputs, basis)
+        found = _ridge_guarantee(config, chosen)
+        return _box_optimizer(config, box_posterior, chosen, found, rng, start)
     posterior = RidgePosterior(config.kernel, X, ridge, lambda t: chosen.truncation(t, 0))
     guarantee = _ridge_guarantee(config, chosen)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
+
+
+def robust_conjugate_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+    """Build RCGP-UCB."""
+    options = config.options
+    rng = checks.generator(seed)
+    announce_compilation(ucb_argmax)
+    start = rng.bit_generator.state
+    posterior = RobustConjugatePosterior(
+        config.kernel,
+        config.space.inputs,
+        options["ridge"],
+        options["prior_mean"],
+        options["scale"],
+    )
+    guarantee = g.guarantee("", ["no theorem covers the regret or the band of RCGP-UCB."])
+    return ArmOptimizer(config, posterior, options["schedule"], guarantee, rng, start)
 
 
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
@@ -95,7 +151,7 @@ def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
     given: Setting | schedules.SubGaussian
     if type(schedule) is schedules.Theorem1 and _is_plain(schedule.setting):
         given = schedule.setting
-        least = float(config.kernel.diagonal(config.space.inputs).min())
+        least = _least_diagonal(config)
         delta, ridge = given.failure_probability, given.ridge
         repaired = g.theorem1_is_repaired(delta, ridge, least)
         how = "docs/proofs.md" if repaired else "its growing sub-Gaussian constant taken as it is"
@@ -111,6 +167,33 @@ def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
     return g.guarantee(g.band_statement(theorem, given.failure_probability, None), missing)
 
 
+def _least_diagonal(config: PolicyConfig) -> float:
+    """Return a lower bound on k(x, x) over the arms."""
+    if isinstance(config.space, Box) and not is_stationary(config.kernel):
+        return 0.0
+    return float(config.kernel.diagonal(config.space.inputs).min())
+
+
+def _box_optimizer(
+    config: PolicyConfig,
+    posterior: BoxPosterior,
+    schedule: Schedule,
+    guarantee: g.Guarantee,
+    rng: np.random.Generator,
+    start: Any,
+    explicit: ExplicitFeatures | None = None,
+) -> BoxOptimizer:
+    kernel = config.kernel
+
+    def distance(offset: NDArray[np.float64]) -> float | None:
+        if explicit is not None:
+            return explicit.distance(offset)
+        return stationary_distance(kernel, offset)
+
+    found = g.over_a_box(guarantee)
+    return BoxOptimizer(config, posterior, schedule, found, rng, start, distance)
+
+
 def _is_plain(setting: Setting) -> bool:
     """Whether neither the setting nor its moment bound is of a subclass."""
     return type(setting) is Setting and type(setting.moment) is MomentBound
@@ -121,7 +204,7 @@ def _ridge_hypotheses(ridge: float, config: PolicyConfig) -> list[str]:
     return [] if same else [f"the schedule was made for ridge={ridge:g}."]
 
 
-def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
+def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimizer:
     """Build ATA-GP-UCB or MoMA-GP-UCB."""
     options, kernel, X = config.options, config.kernel, config.space.inputs
     features, schedule = options["features"], options["schedule"]
@@ -132,6 +215,8 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     announce_compilation(ucb_argmax, add_payoff)
     with_residual = _uses_residual_variance(options["variance"], features)
     inputs = PosteriorInputs(kernel, X, options["ridge"], chosen.truncation, with_residual)
+    if isinstance(config.space, Box):
+        return _box_feature_policy(config, inputs, chosen, setting, rng, start)
     estimator: DirectionEstimator
     if config.policy == "ata_gp_ucb":
         estimator = TruncateDirections(len(X))
@@ -145,6 +230,39 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
         posterior = FeaturePosterior(inputs, features.embed(kernel, X, rng), estimator)
     guarantee = _feature_guarantee(config, chosen, posterior.residual, inputs.with_residual)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
+
+
+def _box_feature_policy(
+    config: PolicyConfig,
+    inputs: PosteriorInputs,
+    schedule: Schedule,
+    setting: Setting | None,
+    rng: np.random.Generator,
+    start: Any,
+) -> BoxOptimizer:
+    """Build ATA-GP-UCB over a box."""
+    features, explicit = config.options["features"], None
+    posterior: BoxFeaturePosterior
+    residual = 0.0
+    if isinstance(features, Nystrom):
+        sampling = _arm_sampling(features, config.options["schedule"], setting)
+        posterior = BoxNystromPosterior(inputs, features, sampling, rng)
+        residual = posterior.residual
+    else:
+        if not isinstance(features, ExplicitMap):
+            raise ValueError(
+                "`features` must be Nystrom() or have a formula, as QuadratureFourier(nodes), on "
+                f"a Box, but got {features!r}."
+            )
+        explicit = features.explicit(config.kernel, inputs.X, rng)
+        if explicit.copies.sum() > LARGEST_BOX_FEATURES:
+            raise ValueError(
+                f"`features` must be at most {LARGEST_BOX_FEATURES} on a Box, but got "
+                f"{explicit.copies.sum():.0f} of {features!r}."
+            )
+        posterior = BoxFeaturePosterior(inputs, FeatureBasis(explicit))
+    found = _feature_guarantee(config, schedule, residual, inputs.with_residual)
+    return _box_optimizer(config, posterior, schedule, found, rng, start, explicit)
 
 
 def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
@@ -203,7 +321,8 @@ def _feature_guarantee(
     if setting is None:
         return _unproven_schedule(options["schedule"])
     missing = _kernel_hypotheses(config)
-    cover = g.feature_cover(features, residual, config.kernel, X, setting)
+    box = isinstance(config.space, Box)
+    cover = g.feature_cover(features, residual, config.kernel, X, setting, box=box)
     missing += cover.missing + g.beta_hypotheses(options["beta_multiplier"])
     missing += _ridge_hypotheses(setting.ridge, config)
     if isinstance(features, Nystrom | Exact) and not with_residual:

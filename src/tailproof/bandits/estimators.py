@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof._compiled import payoff_store
+from tailproof._compiled import medians, payoff_store
 from tailproof._util import checks
 from tailproof.bandits.features import Embedding
 
@@ -102,6 +102,7 @@ class MedianOfMeans(DirectionEstimator):
         self.max_blocks = max_blocks
         self._by_arm = np.zeros((arms, max_blocks))
         self._counts = np.zeros((arms, max_blocks))
+        self._totals = np.zeros(arms)  # payoffs of each arm
         self._by_coordinate: Array | None = None  # (r, max_blocks), coordinates^T by_arm
         self._summed = 0  # number of payoffs when it was last computed as a product
         self._coordinates: Array | None = None
@@ -114,6 +115,7 @@ class MedianOfMeans(DirectionEstimator):
         self._next[arm] = (block + 1) % self.max_blocks
         self._by_arm[arm, block] += payoff
         self._counts[arm, block] += 1.0
+        self._totals[arm] += 1.0
         if self._by_coordinate is not None and self._coordinates is not None:
             self._by_coordinate[:, block] += payoff * self._coordinates[arm]
         self._count += 1
@@ -151,34 +153,10 @@ class MedianOfMeans(DirectionEstimator):
             self._summed = self._count
         whitening = embedding.directions @ (spectrum.vectors.T * spectrum.roots) @ spectrum.vectors
         sums = whitening @ self._by_coordinate  # (u, max_blocks)
-        played = np.flatnonzero(self._counts.any(axis=1))
+        played = np.flatnonzero(self._totals)
         rows = whitening @ embedding.coordinates[played].T  # u_{i,tau} by arm, (u, played)
         counts = self._counts[played]
         weights = (rows * rows) @ counts  # (u, max_blocks), of sum u^2
-        payoffs = effective_payoffs(np.abs(rows) @ counts.sum(axis=1), weights.sum(axis=1))
-        return medians_of_means(sums, weights, payoffs)
-
-
-def effective_payoffs(absolute: Array, squared: Array) -> Array:
-    """(sum |u|)^2 / sum u^2 from the two sums, (u,): n for n equal weights; 0 for a zero row."""
-    return absolute**2 / np.where(squared > 0.0, squared, np.inf)
-
-
-def medians_of_means(sums: Array, weights: Array, payoffs: Array) -> Array:
-    """Return the medians over each direction's own number of blocks, shape (u,).
-
-    `sums` and `weights` (u, max_blocks) are sums of u y and u^2 over the finest blocks, `payoffs`
-    (u,) the numbers of payoffs that the directions rest on.
-    """
-    result = sums.sum(axis=1)
-    total = np.where(weights.any(axis=1), weights.sum(axis=1), 1.0)
-    k = 2
-    while k <= weights.shape[1]:
-        share = weights.reshape(len(sums), -1, k).sum(axis=1) / total[:, None]
-        # The slack makes counts that are whole numbers pass, whatever the rounding.
-        enough = payoffs * share.min(axis=1) >= k * (1.0 - 1e-9)
-        if enough.any():
-            means = sums[enough].reshape(-1, sums.shape[1] // k, k).sum(axis=1) / share[enough]
-            result[enough] = np.median(means, axis=1)
-        k *= 2
-    return result
+        payoffs = medians.effective_payoffs(rows, self._totals[played])
+        result: Array = medians.medians_of_means(sums, weights, payoffs)
+        return result

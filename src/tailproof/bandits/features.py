@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof._util.quadrature import gauss_hermite, half_grid
 from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.bandits.spectra import Spectrum, hermite_error, spectrum, spectrum_size
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
 
 Array = NDArray[np.float64]
@@ -42,14 +42,19 @@ class Embedding:
     directions: Array  # (u, r), distinct rows
     copies: Array  # (u,), how many equal (up to sign) directions each row stands for
     query: Callable[[Array], tuple[Array, Array | None]]
-    # Whether the coordinates are the kernel coordinates of the arms, which all Nystrom
-    # dictionaries of full rank share.
+    # Whether the coordinates are the kernel coordinates of the arms (or of the played ones), which
+    # all Nystrom dictionaries of full rank share.
     kernel_basis: bool = False
 
     @property
     def size(self) -> int:
         """Number m of features, equal ones counted."""
         return round(float(self.copies.sum()))
+
+    def shares_coordinates(self, other: Embedding) -> bool:
+        """Whether both have the arms' kernel coordinates, of which there may come more."""
+        both = self.kernel_basis and other.kernel_basis
+        return both and self.coordinates.shape == other.coordinates.shape
 
     def squared_norms(self) -> Array:
         """|phi(x)|^2 of each arm, shape (n,)."""
@@ -64,8 +69,39 @@ class FeatureMap(Protocol):
         """Apply the feature map to the arms `X` (n, d)."""
 
 
-def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> Embedding:
+@dataclass(frozen=True, eq=False)
+class ExplicitFeatures:
+    """Features given by a formula: `phi` maps points (k, d) to the distinct ones, (k, u).
+
+    `distance` bounds |phi(x) - phi(z)| for all features and all |x - z| up to an offset (d,).
+    """
+
+    phi: Callable[[Array], Array]
+    copies: Array  # (u,), how often each occurs
+    distance: Callable[[Array], float]
+
+
+@runtime_checkable
+class ExplicitMap(FeatureMap, Protocol):
+    """A map with a formula that holds at any point, not only at given arms."""
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the features; `X` (n, d) are points of the domain."""
+
+
+def _trigonometric_distance(weights: Array, frequencies: Array) -> Callable[[Array], float]:
+    """Return the distance of features sqrt(w) (cos, sin)(omega . x), from |1 - e^(ia)| <= |a|."""
+    magnitudes = np.abs(frequencies)
+
+    def distance(offset: Array) -> float:
+        return math.sqrt(float(weights @ (magnitudes @ np.abs(offset)) ** 2))
+
+    return distance
+
+
+def _embed_explicit(features: ExplicitFeatures, X: Array) -> Embedding:
     """Embed features given by a formula; equal columns are kept once, with their count."""
+    phi, copies = features.phi, features.copies
     root = np.sqrt(copies)
     left, lengths, right = np.linalg.svd(phi(X) * root, full_matrices=False)
     # The truncation of Alg. 2 sees the features themselves, not only their inner products, so
@@ -84,9 +120,12 @@ def _embed_explicit(phi: Callable[[Array], Array], copies: Array, X: Array) -> E
 
 @dataclass(frozen=True)
 class QuadratureFourier:
-    """Quadrature Fourier features of the squared exponential kernel (section 5 (a)).
+    """Quadrature Fourier features of the squared exponential kernel (section 5 (a)), and others.
 
     Gauss-Hermite nodes on a tensor grid: m = nodes^d frequencies with a cosine and a sine each.
+    Additive kernels, sums of `Columns(...)`, have as many as their parts together, in any number of
+    dimensions. Matern kernels in one column have equidistant nodes; products of kernels on several
+    columns have tensor grids (`bandits.spectra`).
 
     Parameters
     ----------
@@ -105,6 +144,15 @@ class QuadratureFourier:
     ((50, 32), True)
     >>> QuadratureFourier(32, folded=False).features(k, X).shape
     (50, 64)
+
+    An additive kernel in ten dimensions:
+
+    >>> import functools, operator
+    >>> from tailproof.kernels import Columns
+    >>> parts = [0.1 * Columns(SquaredExponential(0.3), i) for i in range(10)]
+    >>> additive, points = functools.reduce(operator.add, parts), np.zeros((2, 10))
+    >>> QuadratureFourier(20).features(additive, points).shape
+    (2, 200)
     """
 
     nodes: int
@@ -116,22 +164,19 @@ class QuadratureFourier:
 
     def features(self, kernel: Kernel, X: Array) -> Array:
         """Return phi(X), shape (n, m), every feature written out."""
-        phi, copies = self._feature_map(kernel, X)
-        return np.repeat(phi(X), copies.astype(int), axis=1)
+        found = self._quadrature(kernel, X)
+        return np.repeat(found.phi(X), found.copies.astype(int), axis=1)
 
     def error_bound(self, kernel: Kernel, X: Array) -> float:
         """Uniform bound on |k(x, y) - phi(x) . phi(y)| over the box around `X` ("QFF error").
 
-        d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes on [0, 1]^d. On another box the lengthscale
-        is taken relative to its longest side in lengthscales, which can only enlarge the bound.
+        For the squared exponential d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes on [0, 1]^d; on
+        another box the lengthscale is taken relative to its longest side in lengthscales, which can
+        only enlarge the bound. For other kernels see `bandits.spectra`.
         """
-        d = X.shape[1]
-        longest = self._longest_side(kernel, X)
-        if longest == 0.0:
-            return 0.0
-        log_bound = self.nodes * (1.0 - math.log(4.0 * self.nodes) + 2.0 * math.log(longest))
-        log_bound += math.log(d) + (d - 1) * math.log(2.0) - 0.5 * math.log(2.0)
-        return math.exp(min(log_bound, 700.0))
+        if type(kernel) is SquaredExponential:
+            return hermite_error(self._longest_side(kernel, X), X.shape[1], self.nodes)
+        return self._spectrum(kernel, X).error
 
     def error(self, kernel: Kernel, X: Array) -> float:
         """Return the largest |k(x, y) - phi(x) . phi(y)| over pairs of the points `X` (n, d).
@@ -148,13 +193,18 @@ class QuadratureFourier:
         bound = self.error_bound(kernel, X)
         if len(X) > MEASURED_POINTS:
             return bound
-        phi, copies = self._feature_map(kernel, X)
-        values = phi(X) * np.sqrt(copies)
+        found = self._quadrature(kernel, X)
+        values = found.phi(X) * np.sqrt(found.copies)
         measured = float(np.abs(values @ values.T - kernel.matrix(X, X)).max())
         return min(bound, measured + 1e-15)
 
     def converges(self, kernel: Kernel, X: Array) -> bool:
-        """Whether nodes > 1 / l^2, l relative to the longest side of the box (Theorem 3)."""
+        """Whether nodes > 1 / l^2, l relative to the longest side of the box (Theorem 3).
+
+        False for kernels other than the squared exponential, which the theorem does not cover.
+        """
+        if type(kernel) is not SquaredExponential:
+            return False
         return math.sqrt(self.nodes) > self._longest_side(kernel, X)
 
     def nodes_for_theorem(self, horizon: int) -> int:
@@ -163,28 +213,29 @@ class QuadratureFourier:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the feature map to the arms `X` (n, d)."""
-        phi, copies = self._feature_map(kernel, X)
-        return _embed_explicit(phi, copies, X)
+        return _embed_explicit(self._quadrature(kernel, X), X)
 
-    def _longest_side(self, kernel: Kernel, X: Array) -> float:
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the quadrature features."""
+        return self._quadrature(kernel, X)
+
+    def _longest_side(self, kernel: SquaredExponential, X: Array) -> float:
         """Longest side of the box around the arms, in lengthscales: the 1/l of the paper's cube."""
-        if not isinstance(kernel, SquaredExponential):
-            needed = "SquaredExponential for QuadratureFourier features (Theorem 3 covers no other)"
-            raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
-    def _feature_map(self, kernel: Kernel, X: Array) -> tuple[Callable[[Array], Array], Array]:
-        """Return the distinct features as a function, and how often each occurs."""
-        self._longest_side(kernel, X)  # refuses other kernels
-        assert isinstance(kernel, SquaredExponential)
-        d = X.shape[1]
-        if d * math.log(self.nodes) > math.log(LARGEST_FEATURE_MATRIX / (2.0 * len(X))):
+    def _spectrum(self, kernel: Kernel, X: Array) -> Spectrum:
+        size = spectrum_size(kernel, X.shape[1], self.nodes)
+        if 2 * size * len(X) > LARGEST_FEATURE_MATRIX:
             raise ValueError(
                 f"`2 * nodes^d * arms <= {LARGEST_FEATURE_MATRIX}` must hold to keep the features "
-                f"in memory, but got nodes={self.nodes}, d={d}, arms={len(X)}; use Nystrom "
-                "features."
+                f"in memory, but got nodes={self.nodes}, d={X.shape[1]}, arms={len(X)}; use "
+                "Nystrom features."
             )
-        omega, weight = half_grid([gauss_hermite(self.nodes)] * d)
+        return spectrum(kernel, X, self.nodes)
+
+    def _quadrature(self, kernel: Kernel, X: Array) -> ExplicitFeatures:
+        """Return the distinct features as a function, and how often each occurs."""
+        omega, weight = self._spectrum(kernel, X).halved()
         zero = ~omega.any(axis=1)
         # Of a pair +-omega one is kept; the frequency 0 is its own partner. Its sine is zero: a
         # feature in the paper's count, none when folded.
@@ -193,13 +244,13 @@ class QuadratureFourier:
         copies = np.ones_like(pair) if self.folded else pair
         keep = ~zero | (not self.folded)
         cosine, sine = np.sqrt(feature_weight), np.sqrt(feature_weight[keep])
-        lengthscale = kernel.lengthscale
 
         def phi(points: Array) -> Array:
-            angle = math.sqrt(2.0) * scaled_inputs(points, lengthscale) @ omega.T
+            angle = points @ omega.T
             return np.concatenate([cosine * np.cos(angle), sine * np.sin(angle[:, keep])], axis=1)
 
-        return phi, np.concatenate([copies, copies[keep]])
+        distance = _trigonometric_distance(weight * pair, omega)
+        return ExplicitFeatures(phi, np.concatenate([copies, copies[keep]]), distance)
 
 
 @dataclass(frozen=True)
@@ -225,6 +276,10 @@ class RandomFourier:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the map, with newly drawn frequencies, to the arms `X` (n, d)."""
+        return _embed_explicit(self.explicit(kernel, X, rng), X)
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the features of newly drawn frequencies."""
         if not isinstance(kernel, SquaredExponential | Matern):
             needed = "SquaredExponential or Matern for RandomFourier features"
             raise ValueError(f"`kernel` must be {needed}, but got {kernel!r}.")
@@ -244,7 +299,9 @@ class RandomFourier:
             both = np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
             return both / math.sqrt(self.frequencies)
 
-        return _embed_explicit(phi, np.ones(2 * self.frequencies), X)
+        weights = np.full(self.frequencies, 1.0 / self.frequencies)
+        distance = _trigonometric_distance(weights, scaled_inputs(omega, lengthscale))
+        return ExplicitFeatures(phi, np.ones(2 * self.frequencies), distance)
 
 
 @dataclass(frozen=True)
@@ -269,7 +326,18 @@ class LinearFeatures:
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:
         """Apply the feature map to the arms `X` (n, d)."""
-        return _embed_explicit(lambda points: self.features(kernel, points), np.ones(X.shape[1]), X)
+        return _embed_explicit(self.explicit(kernel, X, rng), X)
+
+    def explicit(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> ExplicitFeatures:
+        """Return the d linear features."""
+        self.features(kernel, X)  # refuses other kernels
+        assert isinstance(kernel, Linear)
+        root = math.sqrt(kernel.variance)
+        return ExplicitFeatures(
+            lambda points: self.features(kernel, points),
+            np.ones(X.shape[1]),
+            lambda offset: root * float(np.linalg.norm(offset)),
+        )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from tailproof.bandits.features import (
     RandomFourier,
 )
 from tailproof.bandits.schedules import Setting, theorem4_oversampling
-from tailproof.kernels import Kernel
+from tailproof.kernels import Kernel, SquaredExponential
 
 Array = NDArray[np.float64]
 
@@ -82,6 +82,22 @@ def band_statement(
     )
 
 
+def over_a_box(found: Guarantee) -> Guarantee:
+    """Return the guarantee of a policy on a box: the band holds at all points of the box.
+
+    A round that plays a point whose mean + beta std is e below the largest has at most
+    2 beta std + e regret (f(x*) <= ucb(x*) <= ucb(x_t) + e), so that the errors add up to at most
+    their sum in the regret bound.
+    """
+    if not found.holds:
+        return found
+    statement = found.statement.replace("at all arms", "at all points of the box") + (
+        " The regret bound grows by the sum over the rounds of `maximization_error`, by which the "
+        "largest mean + beta std may exceed the one played; the band does not depend on it."
+    )
+    return replace(found, statement=statement)
+
+
 def kernel_hypotheses(kernel: Kernel, X: Array) -> list[str]:
     """Check k(x, x) <= 1, the hypothesis of every theorem."""
     largest = float(kernel.diagonal(X).max())
@@ -100,14 +116,22 @@ class FeatureCover:
 
 
 def feature_cover(
-    features: FeatureMap | Nystrom, residual: float, kernel: Kernel, X: Array, setting: Setting
+    features: FeatureMap | Nystrom,
+    residual: float,
+    kernel: Kernel,
+    X: Array,
+    setting: Setting,
+    *,
+    box: bool = False,
 ) -> FeatureCover:
     """Return the theorem that covers ATA-GP-UCB with these features; subclasses have none.
 
-    `residual` is the largest part of k(x, x) that the features leave out for good.
+    `residual` is the largest part of k(x, x) that the features leave out for good; with `box` the
+    domain is the box around the points `X` (n, d), else those points.
     """
     if type(features) is QuadratureFourier:
-        return _quadrature_cover(features, kernel, X, setting)
+        error = features.error_bound(kernel, X) if box else features.error(kernel, X)
+        return _quadrature_cover(features, error, kernel, X, setting)
     if type(features) is Nystrom:
         missing = _nystrom_hypotheses(features, setting)
         missing += _residual_hypotheses(residual, setting, "cutoff of Nystrom")
@@ -135,10 +159,9 @@ def _cutoff_share(accuracy: float, residual: float, setting: Setting) -> float:
 
 
 def _quadrature_cover(
-    features: QuadratureFourier, kernel: Kernel, X: Array, setting: Setting
+    features: QuadratureFourier, error: float, kernel: Kernel, X: Array, setting: Setting
 ) -> FeatureCover:
     """Lemma 1 needs epsilon_m < 1 for the band; the number of nodes gives Theorem 3's rate."""
-    error = features.error(kernel, X)
     share = _approximation_share(error, setting)
     missing, rate_missing = [], []
     if error >= 1.0:
@@ -149,7 +172,9 @@ def _quadrature_cover(
             "norm_bound: it promises nothing."
         )
     least = features.nodes_for_theorem(setting.horizon)
-    if features.nodes < least or not features.converges(kernel, X):
+    if type(kernel) is not SquaredExponential:
+        rate_missing.append("Theorem 3 states its regret rate for the squared exponential alone.")
+    elif features.nodes < least or not features.converges(kernel, X):
         rate_missing.append(
             f"Theorem 3's regret rate asks for nodes >= 2 log_(4/e)(T^3) = {least} and for "
             f"nodes > 1 / l^2, l relative to the arms' range, but nodes={features.nodes}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailproof import storage
 from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.guarantees import Guarantee
 from tailproof.bandits.posterior.base import Posterior
-from tailproof.bandits.schedules import CustomSchedule, Schedule
-from tailproof.kernels import Kernel
+from tailproof.bandits.run import PolicyConfig, PolicyRun
+from tailproof.bandits.schedules import Schedule
 
 Array = NDArray[np.float64]
 
@@ -68,18 +66,8 @@ class History:
         return len(self.payoffs)
 
 
-@dataclass(frozen=True, eq=False)
-class PolicyConfig:
-    """The arguments an optimizer was made with; the same arguments and seed make the same one."""
-
-    policy: str
-    space: Finite
-    kernel: Kernel
-    options: dict[str, Any]
-
-
-class ArmOptimizer:
-    """A running policy, made by `gp_ucb`, `tgp_ucb`, `ata_gp_ucb` or `moma_gp_ucb`.
+class ArmOptimizer(PolicyRun):
+    """A running policy, made by `gp_ucb`, `tgp_ucb`, `ata_gp_ucb`, `moma_gp_ucb` or `rcgp_ucb`.
 
     `ask` returns the next arm, `tell` takes its payoff; payoffs are maximized. `ask` may be called
     again before `tell`: arms that were asked and not yet told reduce the variance, not the mean.
@@ -117,29 +105,15 @@ class ArmOptimizer:
         rng: np.random.Generator,
         start: Mapping[str, Any],
     ) -> None:
-        self.config, self.space = config, config.space
-        self.posterior, self.schedule, self._guarantee = posterior, schedule, guarantee
-        self._rng = rng
-        self._start = start  # of the random generator, before anything was drawn
-        self._multiplier: float = config.options["beta_multiplier"]
-        self._random_first = config.options["schedule"] == "authors"
+        super().__init__(config, posterior, schedule, guarantee, rng, start)
+        assert isinstance(config.space, Finite)
+        self.space, self.posterior = config.space, posterior
         self._told_arms = array("q")
         self._told_payoffs = array("d")
         self._counts = np.zeros(len(self.space), dtype=np.int64)
         self._pending: list[int] = []
         self._pending_columns: list[Array] = []
         self._pending_variance: Array | None = None
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee after the payoffs told so far, or the reasons why there is none."""
-        return self._guarantee.after(len(self))
-
-    def __repr__(self) -> str:
-        return f"<{self.config.policy} on {self.space!r}, {len(self)} payoffs>"
-
-    def __len__(self) -> int:
-        return len(self._told_payoffs)
 
     # -- asking
 
@@ -225,12 +199,6 @@ class ArmOptimizer:
             for arm, payoff in told[: self.posterior.count - before]:
                 self._record_payoff(arm, payoff)
 
-    def _check_schedule(self, payoffs: int) -> None:
-        """Evaluate a custom schedule for the next payoffs: if it fails, nothing has changed yet."""
-        if isinstance(self.schedule, CustomSchedule):
-            for t in range(self.posterior.count + 1, self.posterior.count + 1 + payoffs):
-                self.schedule.truncation(t, self.posterior.directions)
-
     def _record_payoff(self, arm: int, payoff: float) -> None:
         """Write down a payoff that the posterior has added."""
         self._told_arms.append(arm)
@@ -246,12 +214,6 @@ class ArmOptimizer:
             self._pending_variance = None
 
     # -- predicting
-
-    @property
-    def beta(self) -> float:
-        """beta_{t+1}, the factor of the standard deviation in the next ask, with the multiplier."""
-        p = self.posterior
-        return self._multiplier * self.schedule.beta(p.count, p.directions, p.log_det)
 
     def predict(self, points: ArrayLike | None = None) -> Prediction:
         """Predict mean payoffs with a confidence band.
@@ -296,16 +258,6 @@ class ArmOptimizer:
         indices, labels = np.array(self._told_arms, dtype=np.int64), self.space.labels
         points = self.space.inputs[indices] if labels is None else np.array(labels)[indices]
         return History(indices, np.array(self._told_payoffs, dtype=np.float64), points)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one npz file of plain arrays; `tailproof.load` continues from it."""
-        from tailproof.bandits import state
-
-        storage.save(path, state.FORMAT, *state.to_state(self))
-
-    def random_states(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Return the random generator's state from before the first draw, and its present one."""
-        return self._start, self._rng.bit_generator.state
 
     def restore(
         self,

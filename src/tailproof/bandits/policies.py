@@ -1,39 +1,42 @@
-"""The paper's policies: named compositions of kernel, features, estimator and schedule."""
+"""The policies: named compositions of kernel, features, estimator and schedule."""
 
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 from tailproof._util import checks
-from tailproof.bandits.arms import Finite
+from tailproof.bandits.arms import ArmSet, Box, Finite, OptimizerOf
 from tailproof.bandits.assembly import (
     Seed,
     common_options,
     feature_policy,
     ridge_policy,
+    robust_conjugate_policy,
     theory_options,
 )
 from tailproof.bandits.features import FeatureMap, Nystrom, check_features
-from tailproof.bandits.optimizer import ArmOptimizer, PolicyConfig
+from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.run import PolicyConfig
 from tailproof.bandits.schedules import MomentBound, Schedule, check_schedule
 from tailproof.kernels import Kernel
 
 
 def gp_ucb(
-    space: Finite,
+    space: ArmSet[OptimizerOf],
     kernel: Kernel,
     schedule: Schedule,
     *,
     ridge: float = 1.0,
     beta_multiplier: float = 1.0,
     seed: Seed = None,
-) -> ArmOptimizer:
+) -> OptimizerOf:
     """GP-UCB, without truncation: for light tails; under heavy tails outliers dominate its mean.
 
     Parameters
     ----------
     space, kernel
-        The arms, and the covariance of their mean payoffs.
+        The arms, `Finite(arms)` or `Box(lower, upper)`, and the covariance of their mean payoffs.
     schedule
         `SubGaussian(...)` for the beta of the sub-Gaussian theory, or `CustomSchedule(beta)`.
     ridge
@@ -58,11 +61,11 @@ def gp_ucb(
             f"`schedule` must not truncate in gp_ucb, but got {schedule!r}; use tgp_ucb."
         )
     options = common_options(space, kernel, ridge, beta_multiplier) | {"schedule": schedule}
-    return ridge_policy(PolicyConfig("gp_ucb", space, kernel, options), seed)
+    return cast("OptimizerOf", ridge_policy(_config("gp_ucb", space, kernel, options), seed))
 
 
 def tgp_ucb(
-    space: Finite,
+    space: ArmSet[OptimizerOf],
     kernel: Kernel,
     *,
     moment: MomentBound | None = None,
@@ -73,7 +76,7 @@ def tgp_ucb(
     schedule: str | Schedule = "theory",
     beta_multiplier: float = 1.0,
     seed: Seed = None,
-) -> ArmOptimizer:
+) -> OptimizerOf:
     """TGP-UCB (Algorithm 1): each payoff is set to zero, once, if it exceeds its b_t.
 
     Parameters
@@ -104,11 +107,11 @@ def tgp_ucb(
     options = common_options(space, kernel, ridge, beta_multiplier)
     options |= theory_options(moment, norm_bound, horizon, failure_probability)
     options["schedule"] = check_schedule(schedule, ("theory", "authors"))
-    return ridge_policy(PolicyConfig("tgp_ucb", space, kernel, options), seed)
+    return cast("OptimizerOf", ridge_policy(_config("tgp_ucb", space, kernel, options), seed))
 
 
 def ata_gp_ucb(
-    space: Finite,
+    space: ArmSet[OptimizerOf],
     kernel: Kernel,
     *,
     features: FeatureMap | Nystrom,
@@ -121,7 +124,7 @@ def ata_gp_ucb(
     variance: str | None = None,
     beta_multiplier: float = 1.0,
     seed: Seed = None,
-) -> ArmOptimizer:
+) -> OptimizerOf:
     """ATA-GP-UCB (Algorithm 2): truncation in every feature direction, all history, every round.
 
     Parameters
@@ -159,7 +162,7 @@ def ata_gp_ucb(
         "schedule": check_schedule(schedule, ("theory", "authors")),
         "variance": variance,
     }
-    return feature_policy(PolicyConfig("ata_gp_ucb", space, kernel, options), seed)
+    return cast("OptimizerOf", feature_policy(_config("ata_gp_ucb", space, kernel, options), seed))
 
 
 def moma_gp_ucb(
@@ -204,6 +207,8 @@ def moma_gp_ucb(
     >>> opt.recommend().point
     array([1.])
     """
+    if isinstance(space, Box):
+        raise ValueError(f"`space` must be Finite(arms) for moma_gp_ucb, but got space={space!r}.")
     options = common_options(space, kernel, ridge, beta_multiplier)
     options |= theory_options(moment, norm_bound, horizon, failure_probability) | {
         "features": check_features(features),
@@ -211,4 +216,64 @@ def moma_gp_ucb(
         "variance": variance,
         "blocks": None if blocks is None else checks.integer("blocks", blocks, low=1),
     }
-    return feature_policy(PolicyConfig("moma_gp_ucb", space, kernel, options), seed)
+    optimizer = feature_policy(_config("moma_gp_ucb", space, kernel, options), seed)
+    return cast("ArmOptimizer", optimizer)
+
+
+def rcgp_ucb(
+    space: Finite,
+    kernel: Kernel,
+    schedule: Schedule,
+    *,
+    scale: float,
+    prior_mean: float = 0.0,
+    ridge: float = 1.0,
+    beta_multiplier: float = 1.0,
+    seed: Seed = None,
+) -> ArmOptimizer:
+    """RCGP-UCB: the upper confidence bound of robust and conjugate GP regression; no guarantee.
+
+    Each payoff is weighted by how far it is from the prior mean, W = (1 + ((y - m) / c)^2)^(-1/2)
+    (Altamirano, Briol and Knoblauch, ICML 2024). The weights bound what one payoff can do; they
+    also bias the mean of skewed payoffs, whatever their number: it is not the mean payoff that is
+    estimated. The authors fit hyperparameters in every round; here they are given.
+
+    Parameters
+    ----------
+    schedule
+        `CustomSchedule(beta)`; the authors use beta = 2.576.
+    scale
+        c > 0, in units of payoff: payoffs further than that from the prior mean count for less than
+        half. The authors suggest a quantile of |y - m|.
+    prior_mean
+        m, in units of payoff.
+
+    The other parameters are those of `gp_ucb`.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> opt = tp.rcgp_ucb(tp.Finite([[0.0], [1.0]]), tp.Matern(1.5, 0.5), tp.CustomSchedule(2.576),
+    ...                   scale=3.0, ridge=0.1, seed=0)
+    >>> opt.tell([0.0], [1.0] * 15 + [1e6]); opt.tell([1.0], [2.0] * 16)
+    >>> opt.recommend().point
+    array([1.])
+    """
+    if isinstance(space, Box):
+        raise ValueError(f"`space` must be Finite(arms) for rcgp_ucb, but got space={space!r}.")
+    check_schedule(schedule, ())
+    if schedule.truncation(1, 0) != math.inf:
+        raise ValueError(f"`schedule` must not truncate in rcgp_ucb, but got {schedule!r}.")
+    options = common_options(space, kernel, ridge, beta_multiplier) | {
+        "schedule": schedule,
+        "scale": checks.positive("scale", scale),
+        "prior_mean": checks.number("prior_mean", prior_mean),
+    }
+    return robust_conjugate_policy(_config("rcgp_ucb", space, kernel, options), seed)
+
+
+def _config(
+    policy: str, space: ArmSet[Any], kernel: Kernel, options: dict[str, Any]
+) -> PolicyConfig:
+    assert isinstance(space, Finite | Box)  # common_options has refused all else
+    return PolicyConfig(policy, space, kernel, options)

@@ -13,15 +13,16 @@ import numpy as np
 
 from tailproof import kernels
 from tailproof.bandits import features, policies, schedules
-from tailproof.bandits.arms import Finite
+from tailproof.bandits.arms import Box, Finite
 from tailproof.storage import Arrays, decode, encode, take
 
 if TYPE_CHECKING:
+    from tailproof.bandits.box_optimizer import BoxOptimizer
     from tailproof.bandits.optimizer import ArmOptimizer
 
 FORMAT = "tailproof-bandits"
 _PARTS = {
-    kernels: "SquaredExponential Matern Linear Precomputed Sum Product Scaled",
+    kernels: "SquaredExponential Matern Linear Precomputed Sum Product Scaled Columns",
     features: "QuadratureFourier RandomFourier LinearFeatures Exact Nystrom",
     schedules: "MomentBound Setting Theorem1 Theorem3 Theorem4 AuthorsTGP AuthorsATA SubGaussian "
     "CustomSchedule",
@@ -30,45 +31,54 @@ _TYPES: dict[str, type] = {
     name: getattr(module, name) for module, names in _PARTS.items() for name in names.split()
 }
 _POLICIES = {
-    name: getattr(policies, name) for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb")
+    name: getattr(policies, name)
+    for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb", "rcgp_ucb")
 }
 # Random generators, and the largest position in the numbers that one has drawn ahead.
 _GENERATORS = {"PCG64": 0, "PCG64DXSM": 0, "MT19937": 624, "Philox": 4, "SFC64": 0}
 
 
-def to_state(optimizer: ArmOptimizer) -> tuple[dict[str, Any], Arrays]:
+def to_state(optimizer: ArmOptimizer | BoxOptimizer) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays that describe a bandit optimizer."""
     config, history, arrays = optimizer.config, optimizer.history, Arrays()
     start, present = optimizer.random_states()
-    labels = config.space.labels
     header = {
         "policy": config.policy,
         "kernel": encode("kernel", config.kernel, arrays, _TYPES),
         "options": {
             name: encode(name, value, arrays, _TYPES) for name, value in config.options.items()
         },
-        "arms": config.space.inputs.shape,
-        "labels": None if labels is None else list(labels),
         "payoffs": len(history),
         "posterior": optimizer.posterior.state(),
         "start": _encode_bit_generator(start),
         "random": _encode_bit_generator(present),
         "pending": optimizer.pending.tolist(),
     }
+    arrays["history.payoffs"] = history.payoffs
+    if isinstance(config.space, Box):
+        header["box"] = [config.space.lower.tolist(), config.space.upper.tolist()]
+        arrays["history.points"] = history.points
+        return header, arrays
+    labels = config.space.labels
+    header["arms"] = config.space.inputs.shape
+    header["labels"] = None if labels is None else list(labels)
     if labels is None:
         arrays["arms"] = config.space.inputs
-    arrays["history.indices"], arrays["history.payoffs"] = history.indices, history.payoffs
+    arrays["history.indices"] = history.indices
     return header, arrays
 
 
-def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
+def from_state(header: Any, arrays: Arrays) -> ArmOptimizer | BoxOptimizer:
     """Return the optimizer that `to_state` described; the arrays it uses are removed."""
-    labels, shape, count = header["labels"], tuple(header["arms"]), header["payoffs"]
-    space = Finite(take(arrays, "arms", shape) if labels is None else labels)
-    if (space.labels is None) != (labels is None) or space.inputs.shape != shape:
-        raise ValueError("its arms do not agree with its header.")
-    indices = take(arrays, "history.indices", (count,), np.int64)
+    count = header["payoffs"]
     payoffs = take(arrays, "history.payoffs", (count,))
+    space: Finite | Box
+    if "box" in header:
+        space = Box(*header["box"])
+        told = take(arrays, "history.points", (count, space.dimension))
+    else:
+        space = _arms_in_state(header, arrays)
+        told = take(arrays, "history.indices", (count,), np.int64)
     optimizer = _POLICIES[header["policy"]](
         space=space,
         kernel=decode(header["kernel"], arrays, _TYPES),
@@ -76,8 +86,17 @@ def from_state(header: Any, arrays: Arrays) -> ArmOptimizer:
         **{name: decode(value, arrays, _TYPES) for name, value in header["options"].items()},
     )
     random = _generator_in_state(header["random"]).bit_generator.state
-    optimizer.restore(indices, payoffs, header["posterior"], header["pending"], random)
-    return optimizer
+    optimizer.restore(told, payoffs, header["posterior"], header["pending"], random)
+    result: ArmOptimizer | BoxOptimizer = optimizer
+    return result
+
+
+def _arms_in_state(header: Any, arrays: Arrays) -> Finite:
+    labels, shape = header["labels"], tuple(header["arms"])
+    space = Finite(take(arrays, "arms", shape) if labels is None else labels)
+    if (space.labels is None) != (labels is None) or space.inputs.shape != shape:
+        raise ValueError("its arms do not agree with its header.")
+    return space
 
 
 def _encode_bit_generator(state: Any) -> Any:

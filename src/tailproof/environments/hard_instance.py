@@ -19,7 +19,9 @@ Differences from the appendix as printed:
   leaves every formula as printed.
 - The grid has floor(1/w) cells a side, so M = floor(1/w)^d; the paper's floor((1/w)^d) is
   larger for d > 1, and so many points do not form a grid of step w.
-- The norm bound holds for gap << B; here the norm is computed, and a gap too large is refused.
+- The norm bound holds for gap << B; here the norm is computed, and a gap too large is refused. The
+  printed w leaves it far below B. With `exact_norm` w is the width at which the norm is B: smaller,
+  so that M is larger and the instance harder, for the same gap, B and v.
 """
 
 from __future__ import annotations
@@ -112,13 +114,31 @@ def _bump_norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, widt
     return math.exp(log_norm)
 
 
+def _exact_width(
+    kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, zeta: float
+) -> float:
+    """Width of a bump of norm B: below that of the formula, where the norm falls with the width."""
+    upper = min(_width(kernel, dim, norm_bound, gap, zeta), 0.5)
+    if _bump_norm(kernel, dim, gap, zeta, upper) > norm_bound:
+        return math.inf
+    lower = upper
+    while _bump_norm(kernel, dim, gap, zeta, lower) <= norm_bound:
+        lower /= 1.5
+    for _ in range(100):
+        middle = math.sqrt(lower * upper)
+        fits = _bump_norm(kernel, dim, gap, zeta, middle) <= norm_bound
+        lower, upper = (lower, middle) if fits else (middle, upper)
+    return upper
+
+
 @dataclass(frozen=True)
 class HardInstance:
     """M functions f_j on [0, 1]^d with norm at most B, and their two-point payoffs.
 
     The kernel is `SquaredExponential(l)` or `Matern(nu, l)` with one lengthscale, 0 < alpha <= 1,
     and `gap` at most v^(1/(1+alpha)) / 2 and small enough against B for at least two functions of
-    norm at most B. `for_horizon` chooses it as the paper does.
+    norm at most B. `for_horizon` chooses it as the paper does. With `exact_norm` the bumps are as
+    narrow as norm B allows, instead of the appendix's width.
 
     Examples
     --------
@@ -137,10 +157,12 @@ class HardInstance:
     alpha: float
     v: float
     gap: float
+    exact_norm: bool = False
 
     def __post_init__(self) -> None:
         _scalar_lengthscale(self.kernel)
         object.__setattr__(self, "dim", checks.integer("dim", self.dim, low=1))
+        object.__setattr__(self, "exact_norm", checks.flag("exact_norm", self.exact_norm))
         checks.fields(self, norm_bound=checks.positive)
         law = TwoPoint(self.alpha, self.v, self.gap)
         for name in ("alpha", "v", "gap"):
@@ -168,6 +190,7 @@ class HardInstance:
         *,
         horizon: int,
         constant: float = 1.0,
+        exact_norm: bool = False,
     ) -> HardInstance:
         """Choose Delta for T = `horizon` rounds as the proof does.
 
@@ -191,17 +214,20 @@ class HardInstance:
         alpha = checks.in_unit_interval("alpha", alpha, closed_above=True)
         v, constant = checks.positive("v", v), checks.positive("constant", constant)
         zeta = _bump_zeta(dim)
+        width_at = _exact_width if checks.flag("exact_norm", exact_norm) else _width
 
         def allowed(gap: float) -> bool:
-            width = _width(kernel, dim, norm_bound, gap, zeta)
-            if width > 0.5 or _bump_norm(kernel, dim, gap, zeta, width) > norm_bound:
+            width = width_at(kernel, dim, norm_bound, gap, zeta)
+            if width > 0.5 or _bump_norm(kernel, dim, gap, zeta, width) > norm_bound * (
+                1.0 + ROUNDING
+            ):
                 return False
             count = math.floor(1.0 / width) ** dim
             share = min(0.5, count / (4.0 * constant**2 * horizon))
             return gap <= 0.5 * share ** (alpha / (1.0 + alpha)) * v ** (1.0 / (1.0 + alpha))
 
         gap = _largest_allowed_gap(allowed, v ** (1.0 / (1.0 + alpha)) / 2.0)
-        return cls(kernel, dim, norm_bound, alpha, v, gap)
+        return cls(kernel, dim, norm_bound, alpha, v, gap, exact_norm)
 
     @cached_property
     def zeta(self) -> float:
@@ -211,7 +237,8 @@ class HardInstance:
     @cached_property
     def width(self) -> float:
         """w, the step of the grid: g < gap outside |x|_inf <= w."""
-        return _width(self.kernel, self.dim, self.norm_bound, self.gap, self.zeta)
+        width_at = _exact_width if self.exact_norm else _width
+        return width_at(self.kernel, self.dim, self.norm_bound, self.gap, self.zeta)
 
     @property
     def side(self) -> int:

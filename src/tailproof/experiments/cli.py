@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 DESCRIPTION = """\
-Run the panels of the paper's Figure 1 and write figure, tables and report.html. A command that was
-stopped continues when it is given again.
+Run the panels of the paper's Figure 1, and panel g on its lower bound; write figures, tables and
+report.html. A command that was stopped continues when it is given again.
 """
 EPILOG = """\
-policies: tgp, qff, nystrom (the paper's, panels a to e); tgp-theory, qff-theory, nystrom-theory,
-qff-folded, exact (variants); gp, gp-truncated, gp-redrawn (panel f)
+policies: tgp, qff, nystrom (the paper's, panels a to e and g); tgp-theory, qff-theory,
+nystrom-theory, qff-folded, exact (variants); gp, gp-truncated, gp-redrawn (panel f; the first two
+also in g)
 
 examples:
   tailproof reproduce all --data DIR --out out/
@@ -34,7 +35,7 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("panels", nargs="+", metavar="PANEL", help="a, b, c, d, e, f, or all")
+    parser.add_argument("panels", nargs="+", metavar="PANEL", help="a, b, c, d, e, f, g, or all")
     parser.add_argument("--out", type=Path, default=Path("out/reproduce"), help="results folder")
     parser.add_argument("--data", type=Path, help="folder with the data files of panels d and e")
     parser.add_argument("--rounds", type=int, help="rounds of a run (default: the paper's)")

@@ -9,7 +9,7 @@ import numpy as np
 
 from tailproof._util.plotting import new_figure
 from tailproof.experiments.comparisons import Records, regrets, sample_std, truncation_fit
-from tailproof.experiments.panels import LETTERS, Panel
+from tailproof.experiments.panels import FIGURE_LETTERS, Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES, FigurePolicy
 from tailproof.experiments.problems import ARMS
@@ -26,7 +26,7 @@ def draw(plan: Plan, records: Records, *, variants: bool = False) -> Any:
     figure = new_figure(figsize=(12.0, 6.6), dpi=150, layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     panels = {panel.letter: panel for panel in plan.panels}
-    for letter, axis in zip(LETTERS, axes, strict=True):
+    for letter, axis in zip(FIGURE_LETTERS, axes, strict=True):
         panel = panels.get(letter)
         if panel is None:
             axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
@@ -70,7 +70,7 @@ def _draw_regret_curves(
         curves = regrets(panel, records, key, count)
         mean, sd = curves.mean(axis=0), sample_std(curves)
         alpha = 0.4 if variants and not policy.is_variant else 1.0
-        axis.plot(rounds, mean, label=policy.title, **_line_style_of(policy), alpha=alpha)
+        axis.plot(rounds, mean, label=policy.title, **line_style_of(policy), alpha=alpha)
         if variants:
             continue
         if not np.isnan(sd).any():
@@ -98,7 +98,7 @@ def _draw_bands(axis: Any, panel: Panel, records: Records, policies: list[Figure
     for policy in policies:
         fit = truncation_fit(panel, records, policy.key)
         f = fit.f
-        axis.plot(x, fit.mean, label=policy.title, **_line_style_of(policy))
+        axis.plot(x, fit.mean, label=policy.title, **line_style_of(policy))
         lower, upper = fit.mean - fit.std, fit.mean + fit.std
         axis.fill_between(x, lower, upper, alpha=0.2, linewidth=0, color=COLORS[policy.family])
     if f is not None:
@@ -107,7 +107,8 @@ def _draw_bands(axis: Any, panel: Panel, records: Records, policies: list[Figure
     axis.legend(fontsize=7)
 
 
-def _line_style_of(policy: FigurePolicy) -> dict[str, Any]:
+def line_style_of(policy: FigurePolicy) -> dict[str, Any]:
+    """Return color and dashes of a policy's curve."""
     line = "--" if policy.is_variant else "-"
     if policy.is_variant and policy.schedule == "theory":
         line = ":"

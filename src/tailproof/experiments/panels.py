@@ -1,4 +1,7 @@
-"""The six panels of the paper's Figure 1, at the paper's size, and the values read off it."""
+"""The six panels of the paper's Figure 1 at its size, the values read off it, and a seventh.
+
+Panel g is not in the paper: the hard instance of its lower bound, over the horizon.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof.environments import DataArms, ParetoPayoff, StudentT
-from tailproof.experiments.policies import POLICIES, TRUNCATION, WITH_FOURIER, WITHOUT_FOURIER
-from tailproof.experiments.problems import Recorded, Source, Spiked, Synthetic
+from tailproof.experiments.policies import (
+    ON_HARD_INSTANCE,
+    POLICIES,
+    TRUNCATION,
+    WITH_FOURIER,
+    WITHOUT_FOURIER,
+)
+from tailproof.experiments.problems import LowerBound, Recorded, Source, Spiked, Synthetic
 from tailproof.kernels import Matern, SquaredExponential
 
-LETTERS = ("a", "b", "c", "d", "e", "f")
+LETTERS = ("a", "b", "c", "d", "e", "f", "g")
+FIGURE_LETTERS = LETTERS[:6]  # of the paper's figure
 NEEDS_DATA = ("d", "e")
 RECORDED_ROUNDS = 100  # how many rounds of a run have their regret recorded
 
@@ -53,8 +63,19 @@ class Panel:
 
     @property
     def recorded_rounds(self) -> NDArray[np.int64]:
-        """Rounds whose regret is recorded, increasing; the last one is the last round."""
+        """Rounds whose regret is recorded, increasing; the last one is the last round.
+
+        In panel g they are the horizons of runs of their own.
+        """
+        if isinstance(self.source, LowerBound):
+            return self.source.horizons(self.rounds)
         return np.unique(-(-np.arange(1, RECORDED_ROUNDS + 1) * self.rounds // RECORDED_ROUNDS))
+
+    @property
+    def rounds_in_all(self) -> int:
+        """Rounds that one repetition of a policy plays."""
+        alone = isinstance(self.source, LowerBound)
+        return int(self.recorded_rounds.sum()) if alone else self.rounds
 
     @property
     def at_paper_size(self) -> bool:
@@ -98,6 +119,7 @@ _PAPER = {
         crossing=3_500,
     ),
     "f": PaperPanel(10_000, 50),
+    "g": PaperPanel(10_000, 10),  # our choice
 }
 
 
@@ -110,16 +132,18 @@ def _paper_panel(
 
 
 def synthetic_panels() -> dict[str, Panel]:
-    """Return panels a, b, c and f, which need no data, by letter."""
+    """Return panels a, b, c, f and g, which need no data, by letter."""
     student, pareto = StudentT(3.0), ParetoPayoff(2.0)
     a = Synthetic(_SE, student, (-1.0, 1.0), 1.0)
     b = Synthetic(_SE, pareto, (0.0, 1.0), 0.9)
     c = Synthetic(_MATERN, student, (-1.0, 1.0), 1.0)
+    hard = LowerBound(SquaredExponential(0.1), alpha=0.5)
     return {
         "a": _paper_panel("a", "SE, Student-t(3)", a, WITH_FOURIER, 32),
         "b": _paper_panel("b", "SE, Pareto(2)", b, WITH_FOURIER, 32),
         "c": _paper_panel("c", "Matérn 5/2, Student-t(3)", c, WITHOUT_FOURIER),
         "f": _paper_panel("f", "Effect of truncation on GP-UCB", Spiked(_SE), TRUNCATION),
+        "g": _paper_panel("g", "Hard instance of the lower bound", hard, ON_HARD_INSTANCE, 64),
     }
 
 

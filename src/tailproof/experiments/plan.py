@@ -75,13 +75,17 @@ class Task:
         Function and noise are the same for all policies of a repetition, and panel f's function
         is the same for all repetitions; nothing depends on which other tasks there are.
         """
+        return np.random.SeedSequence(self.entropy(purpose))
+
+    def entropy(self, purpose: str) -> list[int]:
+        """Return the entropy of the sequence; panel g adds the horizon to it."""
         panel = LETTERS.index(self.panel.letter)
         if purpose == "shared function":
-            return np.random.SeedSequence([self.seed, panel, len(PURPOSES)])
+            return [self.seed, panel, len(PURPOSES)]
         entropy = [self.seed, panel, PURPOSES.index(purpose), self.repetition]
         if purpose in ("policy", "first arm"):
             entropy.append(int.from_bytes(self.policy.encode(), "big"))
-        return np.random.SeedSequence(entropy)
+        return entropy
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Return a new generator of the task for one purpose."""

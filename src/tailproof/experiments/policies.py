@@ -68,6 +68,7 @@ POLICIES = {
 WITH_FOURIER = tuple(key for key, policy in POLICIES.items() if policy.schedule != "ln t")
 WITHOUT_FOURIER = tuple(key for key in WITH_FOURIER if POLICIES[key].family != "qff")
 TRUNCATION = tuple(key for key in POLICIES if key not in WITH_FOURIER)
+ON_HARD_INSTANCE = (*WITH_FOURIER, "gp", "gp-truncated")  # panel g
 
 
 def features(policy: FigurePolicy, nodes: int | None) -> FeatureMap | Nystrom | None:

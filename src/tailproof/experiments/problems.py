@@ -7,6 +7,7 @@ it makes that repetition's `Problem`. The constants are those of the authors' co
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from tailproof.bandits.schedules import MomentBound
 from tailproof.environments import (
     ArmEnvironment,
     DataArms,
+    HardInstance,
     PayoffLaw,
     Spike,
     SyntheticArms,
@@ -30,6 +32,7 @@ from tailproof.kernels import Kernel, Precomputed, SquaredExponential
 Array = NDArray[np.float64]
 Generators = Callable[[str], np.random.Generator]
 
+HORIZONS = 6  # of panel g
 ARMS = (np.arange(1, 101) / 100.0)[:, None]
 # Support points of a random function: p = 100 of them, drawn from [0, 1] and not from the arms.
 _SAMPLING: dict[str, Any] = {"support": "cube", "terms": 100}
@@ -201,4 +204,58 @@ class Spiked:
         }
 
 
-Source = Synthetic | Recorded | Spiked
+@dataclass(frozen=True)
+class LowerBound:
+    """Panel g: the hard instance of Theorem 2, made anew for every horizon.
+
+    A repetition draws which of the M functions is played. The policies know B, alpha and v, and the
+    horizon. Arms are 100 points and the peaks of the M functions.
+    """
+
+    kernel: SquaredExponential
+    alpha: float
+    v: float = 1.0
+    norm_bound: float = 1.0
+
+    def horizons(self, rounds: int) -> NDArray[np.int64]:
+        """Return the horizons that are run, from a hundredth of the rounds up to all."""
+        spaced = np.geomspace(max(rounds / 100.0, 1.0), rounds, HORIZONS)
+        return np.unique(np.rint(spaced).astype(np.int64))
+
+    def instance(self, horizon: int) -> HardInstance:
+        """Return the M functions for a horizon; their norm is B exactly."""
+        return _hard_instance(self, horizon)
+
+    def problem_at(self, horizon: int, generators: Generators) -> Problem:
+        """Return the problem of a repetition at a horizon."""
+        hard = self.instance(horizon)
+        j = int(generators("function").integers(hard.count))
+        arms = np.unique(np.concatenate([ARMS, hard.centers]), axis=0)
+        f, space = hard.means(j, arms), Finite(arms)
+        moment = MomentBound(self.alpha, self.v)
+        environment = SyntheticArms(f, hard.law)
+        fourier = (space, self.kernel)
+        gap = 2.0 * hard.gap - f  # the peak is an arm
+        return Problem(space, self.kernel, environment, gap, moment, self.norm_bound, fourier)
+
+    def describe(self) -> dict[str, Any]:
+        """Return every constant of the problem, for the manifest."""
+        return {
+            "arms": f"{_ARMS_TEXT}, and the peaks of the functions",
+            "kernel": repr(self.kernel),
+            "instance": "Theorem 2, Delta for each horizon with C = 1, norm exactly B",
+            "horizons": f"{HORIZONS}, from rounds / 100 to rounds, each a run of its own",
+            "alpha": self.alpha,
+            "v": self.v,
+            "B": self.norm_bound,
+            "regret": "2 Delta - f(x_t)",
+        }
+
+
+@functools.lru_cache(maxsize=64)  # a bisection of a bisection: a third of a second
+def _hard_instance(source: LowerBound, horizon: int) -> HardInstance:
+    constants = (source.norm_bound, source.alpha, source.v)
+    return HardInstance.for_horizon(source.kernel, 1, *constants, horizon=horizon, exact_norm=True)
+
+
+Source = Synthetic | Recorded | Spiked | LowerBound

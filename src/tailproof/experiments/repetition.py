@@ -14,7 +14,7 @@ from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.environments import ArmEnvironment
 from tailproof.experiments.plan import Task
 from tailproof.experiments.policies import POLICIES, build
-from tailproof.experiments.problems import Spiked
+from tailproof.experiments.problems import LowerBound, Spiked
 
 
 class CommonPayoffs:
@@ -63,6 +63,8 @@ def run_repetition(task: Task) -> dict[str, Any]:
     every arm. On one thread, since sums in another order would change the last digits.
     """
     panel, policy = task.panel, POLICIES[task.policy]
+    if isinstance(panel.source, LowerBound):
+        return _run_horizons(task, panel.source)
     source, rounds = panel.source, panel.rounds
     if isinstance(source, Spiked):
         source = dataclasses.replace(source, redrawn=policy.redrawn)
@@ -91,3 +93,30 @@ def run_repetition(task: Task) -> dict[str, Any]:
             "f": np.asarray(problem.environment.means).tolist(),
         }
     return record
+
+
+def _run_horizons(task: Task, source: LowerBound) -> dict[str, Any]:
+    """Do one repetition of panel g: a run at every horizon, on the instance made for it."""
+    panel, policy = task.panel, POLICIES[task.policy]
+    regret, beta = [], 0.0
+    wall = cpu = 0.0
+    with single_thread():
+        for horizon in panel.recorded_rounds.tolist():
+
+            def sequence(purpose: str, horizon: int = horizon) -> np.random.SeedSequence:
+                return np.random.SeedSequence([*task.entropy(purpose), horizon])
+
+            problem = source.problem_at(horizon, lambda p: np.random.default_rng(sequence(p)))
+            optimizer = build(policy, problem, panel.nodes, horizon, sequence("policy"))
+            payoffs = CommonPayoffs(problem.environment, horizon, sequence("noise"))
+            first = None
+            if policy.schedule == "ln t":
+                draws = np.random.default_rng(sequence("first arm"))
+                first = int(draws.integers(len(problem.space)))
+            began_wall, began_cpu = time.perf_counter(), time.thread_time()
+            played = play(optimizer, payoffs, horizon, first=first)
+            wall += time.perf_counter() - began_wall
+            cpu += time.thread_time() - began_cpu
+            regret.append(float(problem.gap[played].sum()) / horizon)
+            beta = optimizer.beta
+    return {"regret_per_round": regret, "beta": beta, "seconds": wall, "cpu_seconds": cpu}

@@ -41,7 +41,8 @@ def report_values(
     """Return what the templates experiments/report.html and experiments/content.html show.
 
     Manifest, summary and timings are those written beside the report. `images` holds SVG by name:
-    "figure", and "variants" where variants were run. `notices` are what a reader must know first.
+    "figure", "variants" where variants were run, "lower_bound" where panel g was. `notices` are
+    what a reader must know first.
     """
     panels, versions = summary["panels"], manifest["versions"]
     speeds = timings["rounds_per_second"]
@@ -56,6 +57,8 @@ def report_values(
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "notices": notices,
         "figure": svg_uri(images["figure"]),
+        "lower_bound_figure": svg_uri(images.get("lower_bound", b"")),
+        "growth_rows": list(_report_rows_of_growth(panels)),
         "statements": summary["statements"],
         "paper_rows": list(_report_rows_of_paper(panels)),
         "crossing_rows": list(_report_rows_of_crossings(panels)),
@@ -88,7 +91,7 @@ def _report_rows_of_paper(panels: Mapping[str, Any]) -> Iterator[Row]:
     """Yield table rows of the report: last round of every policy, and rounds of paper's values."""
     for letter, panel in panels.items():
         for key, policy in panel["policies"].items():
-            if POLICIES[key].is_variant or letter == "f":
+            if POLICIES[key].is_variant or letter in "fg":
                 continue
             *earlier, last = policy["curve"]
             for point in (*(p for p in earlier if p["paper"] is not None), last):
@@ -96,6 +99,23 @@ def _report_rows_of_paper(panels: Mapping[str, Any]) -> Iterator[Row]:
                 forms["difference"] = "+.4f"
                 numbers = (_report_cell(point[name], form) for name, form in forms.items())
                 yield letter, policy["title"], *numbers
+
+
+def _report_rows_of_growth(panels: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield rows of panel g: regret at the first and the last horizon, and its growth."""
+    for panel in panels.values():
+        growth = panel.get("lower_bound")
+        if growth is None:
+            continue
+        for key, policy in panel["policies"].items():
+            ends = [policy["curve"][0], policy["curve"][-1]]
+            regret = [f"{point['mean'] * point['round']:.3g}" for point in ends]
+            yield policy["title"], *regret, f"{growth['slopes'][key]:.3f}"
+        for name, values in (("2 T Delta", "largest"), ("T Delta", "proven")):
+            yield name, f"{growth[values][0]:.3g}", f"{growth[values][-1]:.3g}", NONE
+        yield "Theorem 2, lower rate", NONE, NONE, f"{growth['lower_slope']:.3f}"
+        for name, slope in growth["upper_slopes"].items():
+            yield f"{name}, upper rate", NONE, NONE, f"{slope:.3f}"
 
 
 def _report_rows_of_crossings(panels: Mapping[str, Any]) -> Iterator[Row]:

@@ -17,10 +17,11 @@ from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.optional import require
 from tailproof._util.plotting import image
 from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
-from tailproof.experiments import figure, panels, results, run_files, runner
+from tailproof.experiments import figure, lower_bound, panels, results, run_files, runner
 from tailproof.experiments.comparisons import Records
 from tailproof.experiments.plan import Plan, Size, make_plan
 from tailproof.experiments.policies import POLICIES
+from tailproof.experiments.problems import LowerBound
 from tailproof.experiments.report import report_values
 
 QUICK = Size(rounds=1_000, repetitions=4, variant_repetitions=2)
@@ -159,6 +160,12 @@ def _write_reproduced_figures(plan: Plan, records: Records, out: Path) -> dict[s
     images = {"figure": image(paper, "svg")}
     if any(POLICIES[key].is_variant for panel in plan.panels for key in panel.policies):
         images["variants"] = image(figure.draw(plan, records, variants=True), "svg")
+    for panel in plan.panels:
+        if isinstance(panel.source, LowerBound):
+            growth = lower_bound.draw(panel, panel.source, records)
+            images["lower_bound"] = image(growth, "svg")
+            write_bytes(out / "lower_bound.png", image(growth, "png"))
+            write_bytes(out / "lower_bound.svg", images["lower_bound"])
     write_bytes(out / "figure.png", image(paper, "png"))
     write_bytes(out / "figure.svg", images["figure"])
     return images
@@ -182,7 +189,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     statements = summary["statements"]
     if statements:
         hold = sum(statement["holds"] for statement in statements)
-        lines.append(f"{hold} of {len(statements)} statements about the paper's figure hold.")
+        lines.append(f"{hold} of {len(statements)} statements about the paper hold.")
         lines += [
             f"  does not hold: ({statement['panel']}) {statement['text']}: {statement['numbers']}"
             for statement in statements

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from tailproof._util.files import atomic_write, write_json
-from tailproof.experiments import comparisons
+from tailproof.experiments import comparisons, lower_bound
 from tailproof.experiments.comparisons import Records
 from tailproof.experiments.panels import Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES
-from tailproof.experiments.problems import ARMS
+from tailproof.experiments.problems import ARMS, LowerBound
 from tailproof.experiments.statements import check_statements
 
 RESULTS, CURVES, SUMMARY, TIMINGS = "results.csv", "panel_f.csv", "summary.json", "timings.json"
@@ -79,6 +79,8 @@ def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
     }
     if panel.letter == "f":
         result["bands"] = {key: _band_summary(panel, records, key) for key in panel.policies}
+    elif isinstance(panel.source, LowerBound):
+        result["lower_bound"] = asdict(lower_bound.growth(panel, panel.source, records))
     else:
         paper = panel.paper.crossing if panel.rounds == panel.paper.rounds else None
         result["crossings"] = {
@@ -133,7 +135,7 @@ def timings(plan: Plan, records: Records, workers: str) -> dict[str, Any]:
         for key in panel.policies:
             runs = [records[panel.letter, key, i] for i in range(panel.repetitions_of(key))]
             taken = float(np.median([run["cpu_seconds"] for run in runs]))
-            speed = panel.rounds / max(taken, 1e-9)
+            speed = panel.rounds_in_all / max(taken, 1e-9)
             speeds.setdefault(panel.letter, {})[key] = speed
     sessions: dict[float, list[float]] = {}
     for record in records.values():

@@ -19,7 +19,7 @@ from tailproof.experiments.comparisons import (
 from tailproof.experiments.panels import NEEDS_DATA, Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES
-from tailproof.experiments.problems import ARMS, Recorded
+from tailproof.experiments.problems import ARMS, LowerBound, Recorded
 from tailproof.tails.normality import normality
 
 TOLERANCE = 0.015  # panels d and e: largest distance to the values read off the plot
@@ -47,6 +47,8 @@ def check_statements(plan: Plan, records: Records) -> list[Statement]:
             continue
         if panel.letter == "f":
             result += _statement_truncation(panel, records)
+        elif isinstance(panel.source, LowerBound):
+            result += _statement_lower_bound(panel, panel.source, records)
         elif panel.paper.values and set(panel.paper.values) <= set(panel.policies):
             check = _statement_values if panel.letter in NEEDS_DATA else _statement_order
             result += check(panel, records)
@@ -79,6 +81,24 @@ def _statement_tails(panel: Panel) -> Iterator[Statement]:
         heavy == len(arms.counts),
         f"positive at {heavy} of {len(arms.counts)} arms",
     )
+
+
+def _statement_lower_bound(
+    panel: Panel, source: LowerBound, records: Records
+) -> Iterator[Statement]:
+    """Check E[R_T] >= T Delta (proof of Theorem 2), with the proof's open constant C taken as 1."""
+    proven = np.array([T * source.instance(int(T)).gap for T in panel.recorded_rounds])
+    for key in panel.policies:
+        if POLICIES[key].is_variant:
+            continue
+        mean = regrets(panel, records, key).mean(axis=0) * panel.recorded_rounds
+        ratio = mean / proven
+        yield Statement(
+            panel.letter,
+            f"the mean regret of {POLICIES[key].title} is at least T Delta at every horizon",
+            bool((ratio >= 1.0).all()),
+            f"from {ratio.min():.2f} to {ratio.max():.2f} times T Delta",
+        )
 
 
 def _statement_values(panel: Panel, records: Records) -> Iterator[Statement]:

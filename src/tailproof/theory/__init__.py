@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         greedy_gain,
         information_gain,
     )
+    from tailproof.theory.moments import payoff_moment
     from tailproof.theory.rates import (
         OPEN_CONSTANT,
         gain_exponent,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         approximation_regret,
         dictionary_size_bound,
         exact_features_regret_bound,
+        gp_ucb_regret_bound,
         linear_bandit_regret_bound,
         theorem1_regret_bound,
         theorem3_regret_bound,
@@ -54,6 +56,7 @@ __all__ = [
     "exact_maximum_gain",
     "gain_exponent",
     "gain_upper_bound",
+    "gp_ucb_regret_bound",
     "greedy_gain",
     "information_gain",
     "largest_betas",
@@ -65,6 +68,7 @@ __all__ = [
     "matern_is_sublinear",
     "matern_least_smoothness",
     "matern_lower_rate",
+    "payoff_moment",
     "regret_exponent",
     "squared_exponential_gain_rate",
     "squared_exponential_lower_rate",
@@ -76,5 +80,5 @@ __all__ = [
     "truncation_thresholds",
 ]
 
-_MODULES = ("rates", "rounds", "upper_bounds", "maximum_gain")
+_MODULES = ("rates", "rounds", "upper_bounds", "maximum_gain", "moments")
 __getattr__, __dir__ = lazy.attach(__name__, _MODULES, __all__)

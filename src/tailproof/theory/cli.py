@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 _DESCRIPTION = """\
-Compute upper bounds on the regret (Theorems 1, 3, 4, explicit constants) on a grid of arms of
-[0, 1]^d, and the rate of the lower bound (Theorem 2, constant open).
+Compute upper bounds on the regret (Theorems 1, 3, 4, explicit constants; GP-UCB with --noise-bound)
+on a grid of arms of [0, 1]^d, and the rate of the lower bound (Theorem 2, constant open).
 """
 
 
@@ -31,6 +31,7 @@ def add_parser(commands: Any) -> None:
     add("--ridge", type=float, default=1.0, help="lambda (default: %(default)g)")
     add("--delta", type=float, default=0.1, help="failure probability (default: %(default)g)")
     add("--accuracy", type=float, default=0.1, help="epsilon of Theorem 4 (default: %(default)g)")
+    add("--noise-bound", type=float, help="R of sub-Gaussian noise, for the bound of GP-UCB")
     add("--nodes", type=int, help="quadrature nodes a side, Theorem 3 (default: the best bound's)")
     add("--arms-per-dim", type=int, help="points a side of the grid (default: about 400 arms)")
     out, where = Path("out/bounds"), "folder for bounds.png (default: %(default)s)"
@@ -57,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f'`nodes` belongs to kernel="se", but got kernel={kernel_name!r}.')
     arms = grid_of_arms(arguments.dim, arguments.arms_per_dim)
     kernel = make_kernel(kernel_name, arguments.dim, arguments.lengthscale, arguments.nu)
-    problem = Problem(kernel, arms, setting, arguments.accuracy, nodes)
+    problem = Problem(
+        kernel, arms, setting, arguments.accuracy, nodes, noise_bound=arguments.noise_bound
+    )
 
     comparison = compare(problem, report.table_rounds(arguments.horizon))
     print(report.heading(problem))

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from tailproof._util import checks
 from tailproof.bandits.features import Exact, QuadratureFourier
 from tailproof.bandits.low_rank import ROUNDING, kernel_coordinates
-from tailproof.bandits.schedules import Setting
+from tailproof.bandits.schedules import Setting, SubGaussian
 from tailproof.kernels import Kernel, Linear, Matern, SquaredExponential, scaled_inputs
 from tailproof.theory.maximum_gain import gain_upper_bound
 from tailproof.theory.rates import matern_lower_rate, squared_exponential_lower_rate
 from tailproof.theory.rounds import Array
 from tailproof.theory.upper_bounds import (
     exact_features_regret_bound,
+    gp_ucb_regret_bound,
     theorem1_regret_bound,
     theorem3_regret_bound,
     theorem4_regret_bound,
@@ -51,7 +52,7 @@ class Problem:
 
     The setting's horizon is the T the policies are told, `accuracy` the epsilon of the Nystrom
     dictionaries, `nodes` the quadrature nodes a side for Theorem 3 (None for those with the
-    smallest bound).
+    smallest bound). `noise_bound` is R of sub-Gaussian noise, for which GP-UCB's bound is shown.
     """
 
     kernel: Kernel
@@ -59,6 +60,7 @@ class Problem:
     setting: Setting
     accuracy: float = 0.1
     nodes: int | None = None
+    noise_bound: float | None = None
 
     def __post_init__(self) -> None:
         largest = float(self.kernel.diagonal(self.arms).max())
@@ -67,6 +69,8 @@ class Problem:
                 f"`k(x, x) <= 1` must hold on the arms (section 2), but it reaches {largest:.6g}."
             )
         checks.in_unit_interval("accuracy", self.accuracy, closed_above=False)
+        if self.noise_bound is not None:
+            checks.positive("noise_bound", self.noise_bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +90,9 @@ class Column:
 class Comparison:
     """Every bound at the `rounds` T (k,).
 
-    `gain` bounds gamma_T and `trivial` the regret of any policy at all; `columns` are Theorems 1, 3
-    and 4, and Theorem 4 with exact features. `lower_rate` is Theorem 2's, whose constant is open;
-    None for kernels it does not cover.
+    `gain` bounds gamma_T and `trivial` the regret of any policy at all; `columns` are GP-UCB, where
+    its noise bound is known, Theorems 1, 3 and 4, and Theorem 4 with exact features. `lower_rate`
+    is Theorem 2's, whose constant is open; None for kernels it does not cover.
     """
 
     rounds: NDArray[np.int64]
@@ -133,6 +137,11 @@ def _bound_columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> 
         return f"ATA-GP-UCB, the arms' {m} exact features", bound
 
     columns = []
+    if problem.noise_bound is not None:
+        R = problem.noise_bound
+        schedule = SubGaussian(R, s.norm_bound, s.ridge, s.failure_probability)
+        bound_of_gp_ucb = gp_ucb_regret_bound(schedule, rounds, gain)
+        columns.append(Column("GP-UCB", f"GP-UCB, {R:g}-sub-Gaussian noise", bound_of_gp_ucb))
     for name, policy, bound in (
         ("Theorem 1", "TGP-UCB", theorem1),
         ("Theorem 3", "ATA-GP-UCB, quadrature features", theorem3),

@@ -9,9 +9,11 @@ Exponents leave logarithms out, as in the paper's O~(.); below 1 they mean R_T /
     Theorem 3   ATA-GP-UCB with QFF, upper   1 / (1 + a), SE kernel only
     Theorem 4   ATA-GP-UCB Nystrom, upper    1 / (1 + a) + g
 
-with a = alpha and g the power of T in gamma_T: 0 for linear and SE, d(d+1) / (2 nu + d(d+1)) for
-Matern. Both upper bounds carry gamma_T once: sqrt(gamma (gamma + ln(1/delta))) in Theorem 1,
-gamma_T in Theorem 4.
+with a = alpha and g the power of T in gamma_T: 0 for linear and SE; for Matern
+d(d+1) / (2 nu + d(d+1)) in the paper, which takes it from Srinivas et al. (2010), and
+d / (2 nu + d) by Vakili, Khezeli and Picheny (AISTATS 2021), whose smaller rate is chosen with
+source="vakili2021". Both upper bounds carry gamma_T once: sqrt(gamma (gamma + ln(1/delta))) in
+Theorem 1, gamma_T in Theorem 4.
 
 Parameters of all functions::
 
@@ -20,6 +22,7 @@ Parameters of all functions::
                   numbers or arrays that broadcast
     moment        `MomentBound(alpha, v)`
     norm_bound    B > 0
+    source        "srinivas2010" (default) or "vakili2021", the information gain of Matern kernels
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from tailproof.bandits.schedules import MomentBound
 from tailproof.theory.rounds import Array, round_numbers
 
 KERNELS = ("linear", "se", "matern")
+SOURCES = ("srinivas2010", "vakili2021")
 OPEN_CONSTANT = "no bound but a rate, since Theorem 2 leaves its absolute constant open"
 
 
@@ -60,30 +64,38 @@ def squared_exponential_gain_rate(rounds: ArrayLike, dim: int) -> Array:
     return np.asarray(np.log(round_numbers(rounds)) ** (d + 1))
 
 
-def matern_gain_rate(rounds: ArrayLike, dim: int, nu: float) -> Array:
-    """Return t^(d(d+1) / (2 nu + d(d+1))) ln t, the order for Matern (Lemma 4; no constant).
+def matern_gain_rate(rounds: ArrayLike, dim: int, nu: float, source: str = "srinivas2010") -> Array:
+    """Return the order of gamma_t for Matern kernels, without a constant.
+
+    t^(d(d+1) / (2 nu + d(d+1))) ln t (Lemma 4, Srinivas et al. 2010), or
+    t^(d / (2 nu + d)) (ln t)^(2 nu / (2 nu + d)) (Vakili et al. 2021, for nu > 1/2).
 
     Examples
     --------
     >>> matern_gain_rate([1, 100], dim=1, nu=2.5).round(2)
     array([ 0.  , 17.17])
+    >>> matern_gain_rate([1, 100], dim=1, nu=2.5, source="vakili2021").round(2)
+    array([0.  , 7.69])
     """
     t = round_numbers(rounds)
-    power = float(matern_gain_exponent(dim, nu))
-    return np.asarray(t.astype(np.float64) ** power * np.log(t))
+    power = float(matern_gain_exponent(dim, nu, source))
+    log_power = 1.0 if source == "srinivas2010" else 1.0 - power
+    return np.asarray(t.astype(np.float64) ** power * np.log(t) ** log_power)
 
 
-def matern_gain_exponent(dim: ArrayLike, nu: ArrayLike) -> Array:
-    """Return d(d+1) / (2 nu + d(d+1)), the power of t in gamma_t for Matern (Lemma 4).
+def matern_gain_exponent(dim: ArrayLike, nu: ArrayLike, source: str = "srinivas2010") -> Array:
+    """Return the power of t in gamma_t for Matern: c / (2 nu + c), c = d(d+1) or d by `source`.
 
     Examples
     --------
     >>> matern_gain_exponent(dim=[1, 2], nu=2.5).round(4)
     array([0.2857, 0.5455])
+    >>> matern_gain_exponent(dim=[1, 2], nu=2.5, source="vakili2021").round(4)
+    array([0.1667, 0.2857])
     """
-    pairs = _dim_times_next(dim)
+    complexity = _gain_complexity(dim, source)
     smoothness = _rate_input("nu", nu, "nu > 0", lambda x: x > 0.0)
-    return np.asarray(pairs / (2.0 * smoothness + pairs))
+    return np.asarray(complexity / (2.0 * smoothness + complexity))
 
 
 def linear_gain_bound(rounds: ArrayLike, dim: int, ridge: float) -> Array:
@@ -101,7 +113,12 @@ def linear_gain_bound(rounds: ArrayLike, dim: int, ridge: float) -> Array:
     return np.asarray(d / 2.0 * np.log1p(t / (checks.positive("ridge", ridge) * d)))
 
 
-def gain_exponent(kernel: str, dim: ArrayLike = 1, nu: ArrayLike | None = None) -> Array:
+def gain_exponent(
+    kernel: str,
+    dim: ArrayLike = 1,
+    nu: ArrayLike | None = None,
+    source: str = "srinivas2010",
+) -> Array:
     """Return the power of T in gamma_T (Lemma 4): 0 for "linear" and "se", positive for "matern".
 
     Examples
@@ -113,11 +130,16 @@ def gain_exponent(kernel: str, dim: ArrayLike = 1, nu: ArrayLike | None = None) 
         return np.zeros(np.shape(dim))
     if nu is None:
         raise ValueError('`nu` must be given for kernel="matern", but got None.')
-    return matern_gain_exponent(dim, nu)
+    return matern_gain_exponent(dim, nu, source)
 
 
 def regret_exponent(
-    theorem: int, alpha: ArrayLike, kernel: str, dim: ArrayLike = 1, nu: ArrayLike | None = None
+    theorem: int,
+    alpha: ArrayLike,
+    kernel: str,
+    dim: ArrayLike = 1,
+    nu: ArrayLike | None = None,
+    source: str = "srinivas2010",
 ) -> Array:
     """Return the power of T in the regret bound of Theorem 1, 2 (lower), 3 or 4.
 
@@ -139,7 +161,7 @@ def regret_exponent(
             f"`kernel` must be one of {list(kernels[theorem])} for Theorem {theorem}, but got "
             f"kernel={kernel!r}."
         )
-    gain = gain_exponent(kernel, dim, nu)
+    gain = gain_exponent(kernel, dim, nu, source)
     if theorem == 1:
         return (2.0 + a) / (2.0 * (1.0 + a)) + gain
     if theorem == 2 and kernel == "matern":
@@ -148,10 +170,13 @@ def regret_exponent(
     return 1.0 / (1.0 + a) + gain
 
 
-def matern_is_sublinear(alpha: ArrayLike, nu: ArrayLike, dim: ArrayLike) -> NDArray[np.bool_]:
+def matern_is_sublinear(
+    alpha: ArrayLike, nu: ArrayLike, dim: ArrayLike, source: str = "srinivas2010"
+) -> NDArray[np.bool_]:
     """Tell for which alpha, nu, d Theorem 4's bound for the Matern kernel is sublinear.
 
-    Remark 7: d(d+1) / (2 nu + d(d+1)) < alpha / (1 + alpha), that is nu > d(d+1) / (2 alpha).
+    Remark 7: d(d+1) / (2 nu + d(d+1)) < alpha / (1 + alpha), that is nu > d(d+1) / (2 alpha); with
+    source="vakili2021", nu > d / (2 alpha).
 
     Examples
     --------
@@ -159,18 +184,22 @@ def matern_is_sublinear(alpha: ArrayLike, nu: ArrayLike, dim: ArrayLike) -> NDAr
     array([ True, False])
     """
     a = _rate_alpha(alpha)
-    return np.asarray(matern_gain_exponent(dim, nu) < a / (1.0 + a))
+    return np.asarray(matern_gain_exponent(dim, nu, source) < a / (1.0 + a))
 
 
-def matern_least_smoothness(alpha: ArrayLike, dim: ArrayLike) -> Array:
+def matern_least_smoothness(
+    alpha: ArrayLike, dim: ArrayLike, source: str = "srinivas2010"
+) -> Array:
     """Return d(d+1) / (2 alpha), the nu above which Theorem 4's Matern bound is sublinear.
+
+    With source="vakili2021" it is d / (2 alpha).
 
     Examples
     --------
     >>> matern_least_smoothness(alpha=[0.5, 1.0], dim=1)
     array([2., 1.])
     """
-    return np.asarray(_dim_times_next(dim) / (2.0 * _rate_alpha(alpha)))
+    return np.asarray(_gain_complexity(dim, source) / (2.0 * _rate_alpha(alpha)))
 
 
 def squared_exponential_lower_rate(
@@ -227,6 +256,8 @@ def _rate_alpha(alpha: ArrayLike) -> Array:
     return _rate_input("alpha", alpha, "0 < alpha <= 1", lambda x: (x > 0.0) & (x <= 1.0))
 
 
-def _dim_times_next(dim: ArrayLike) -> Array:
+def _gain_complexity(dim: ArrayLike, source: str) -> Array:
+    """Return d(d+1) (Srinivas et al. 2010) or d (Vakili et al. 2021)."""
     d = _rate_input("dim", dim, "dim >= 1", lambda x: x >= 1.0)
-    return np.asarray(d * (d + 1.0))
+    older = checks.choice("source", source, SOURCES) == "srinivas2010"
+    return np.asarray(d * (d + 1.0) if older else d)

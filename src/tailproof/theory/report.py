@@ -13,6 +13,7 @@ from tailproof.kernels import Matern
 from tailproof.theory.comparison import MAX_POWER, Comparison, Problem, informative_horizons
 from tailproof.theory.rates import (
     OPEN_CONSTANT,
+    SOURCES,
     matern_is_sublinear,
     matern_least_smoothness,
     regret_exponent,
@@ -94,7 +95,18 @@ def _exponents_text(kernel_name: str, problem: Problem) -> str:
     smoothness = float(matern_least_smoothness(alpha, dim))
     return (
         f"{text}\nTheorem 4 is {'' if sublinear else 'not '}sublinear there: "
-        f"it asks for nu > d(d+1) / (2 alpha) = {smoothness:.4g}."
+        f"it asks for nu > d(d+1) / (2 alpha) = {smoothness:.4g}.\n"
+        f"{_newer_gain_text(alpha, dim, nu)}"
+    )
+
+
+def _newer_gain_text(alpha: float, dim: int, nu: float) -> str:
+    newer = SOURCES[1]
+    powers = [float(regret_exponent(i, alpha, "matern", dim, nu, newer)) for i in (1, 4)]
+    least = float(matern_least_smoothness(alpha, dim, newer))
+    return (
+        "With the information gain of Vakili et al. (2021): "
+        f"Theorem 1 {powers[0]:.3f}, Theorem 4 {powers[1]:.3f}, sublinear for nu > {least:.4g}."
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, Matern
 
 import tailproof as tp
 from policy_setups import properties, random_arms, ridges, seeds
@@ -51,6 +51,23 @@ def test_many_arms_take_the_low_rank_form_and_give_the_same_posterior():
     mean, std = gp.fit(arms[index], payoffs).predict(arms, return_std=True)
     np.testing.assert_allclose(opt.predict().mean, mean, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(opt.predict().std, std, rtol=1e-8, atol=1e-9)
+
+
+def test_many_arms_under_a_rough_kernel_take_the_span_of_the_played_ones():
+    grid = np.linspace(0, 1, 35)
+    arms = np.array([(x, y) for x in grid for y in grid])
+    opt = tp.gp_ucb(tp.Finite(arms), tp.Matern(0.5, 0.2), tp.CustomSchedule(2.0), ridge=RIDGE)
+    rng = np.random.default_rng(8)
+    index, payoffs = rng.integers(len(arms), size=600), rng.normal(size=600)
+    opt.tell_index(index, payoffs)
+    assert len(opt.posterior._core) == np.unique(index).size
+    gp = GaussianProcessRegressor(Matern(0.2, nu=0.5), alpha=RIDGE, optimizer=None)
+    gp.fit(arms[index], payoffs)
+    other = rng.uniform(size=(20, 2))
+    for points, prediction in ((arms, opt.predict()), (other, opt.predict(other))):
+        mean, std = gp.predict(points, return_std=True)
+        np.testing.assert_allclose(prediction.mean, mean, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(prediction.std, std, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("ridge", [1e-6, 1e-9, 1e-12])

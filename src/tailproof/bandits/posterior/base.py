@@ -73,3 +73,12 @@ def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:
     # Rounding gives negative eigenvalues, which a small ridge would not make up for.
     values, vectors = np.linalg.eigh(matrix)
     return np.maximum(values, 0.0) + ridge, vectors
+
+
+def weighted_gram(coordinates: Array, counts: Array) -> Array:
+    """Return A^T N A, (r, r), from the coordinates A (n, r) and counts N (n,) of the arms."""
+    played = np.flatnonzero(counts)
+    if 2 * played.size < len(counts):
+        coordinates, counts = coordinates[played], counts[played]
+    result: Array = (coordinates.T * counts) @ coordinates
+    return result

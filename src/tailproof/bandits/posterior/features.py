@@ -17,7 +17,7 @@ from tailproof._compiled import eigen
 from tailproof._compiled import ridge as compiled
 from tailproof.bandits.estimators import DirectionEstimator
 from tailproof.bandits.features import Embedding
-from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, eigh_above
+from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, eigh_above, weighted_gram
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class FeaturePosterior:
     def _refresh(self) -> None:
         """Recompute the eigendecomposition of the features' H and the leverages from the counts."""
         a, self._refreshed = self.embedding.coordinates, self._count
-        self._values, columns = eigh_above((a.T * self._counts) @ a, self._inputs.ridge)
+        self._values, columns = eigh_above(weighted_gram(a, self._counts), self._inputs.ridge)
         self.log_det = float(np.log(self._values / self._inputs.ridge).sum())
         self.vectors = np.ascontiguousarray(columns.T)
         self.roots = 1.0 / np.sqrt(self._values)
@@ -75,7 +75,7 @@ class FeaturePosterior:
         self._counts[arm] += 1.0
         self._cached_mean = None
         if embedding is not None:
-            if not (embedding.kernel_basis and self.embedding.kernel_basis):
+            if not embedding.shares_coordinates(self.embedding):
                 self._change_feature_coordinates(embedding)
                 return
             # Only the directions differ: H does not depend on them.
@@ -163,7 +163,7 @@ class FeaturePosterior:
 
     def _is_prior(self) -> bool:
         """Before the first payoff, or with an empty dictionary, where choice (i) would be 0."""
-        return self._count == 0 or len(self.embedding.directions) == 0
+        return self._count == 0 or self.directions == 0
 
     def _left_out_variance(self, prior: Array, norms: Array) -> Array:
         """k(x, x) - |phi(x)|^2 under choice (ii), nothing under choice (i)."""

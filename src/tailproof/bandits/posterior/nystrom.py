@@ -12,7 +12,7 @@ from tailproof._compiled import dictionary as compiled
 from tailproof._util import checks
 from tailproof.bandits.estimators import DirectionEstimator
 from tailproof.bandits.features import Embedding, Nystrom
-from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.bandits.low_rank import ROUNDING, PlayedSpan, fixed_coordinates
 from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs
 from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.kernels import Kernel
@@ -60,13 +60,22 @@ class NystromPosterior(FeaturePosterior):
         rng: np.random.Generator,
     ) -> None:
         self._nystrom, self._sampling, self._rng = nystrom, sampling, rng
-        self.kernel_coordinates = kernel_coordinates(inputs.kernel, inputs.X, nystrom.cutoff)
+        # What is far below the cutoff need not be in the coordinates.
+        rounding = max(ROUNDING, 1e-2 * nystrom.cutoff)
+        coordinates = fixed_coordinates(inputs.kernel, inputs.X, nystrom.cutoff, rounding)
+        self._span: PlayedSpan | None = None
+        if coordinates is None:
+            self._span = PlayedSpan(inputs.kernel, inputs.X, nystrom.cutoff)
+            coordinates = self._span.values
+        self.kernel_coordinates = coordinates
         self.dictionary = np.empty(0, dtype=np.int64)
         super().__init__(inputs, _empty_nystrom_embedding(len(inputs.X), 0), estimator)
 
     @property
     def residual(self) -> float:
-        """Largest part of k(x, x) that no dictionary can span, being below the cutoff."""
+        """Largest part of a played arm's k(x, x) that no dictionary can span, below the cutoff."""
+        if self._span is not None:
+            return self._span.limit
         psi = self.kernel_coordinates
         prior = self._inputs.kernel.diagonal(self._inputs.X)
         return float(np.max(prior - np.einsum("ij,ij->i", psi, psi)))
@@ -76,9 +85,17 @@ class NystromPosterior(FeaturePosterior):
         counts = self._counts.copy()
         counts[arm] += 1.0
         drawn = self._sampling.draw(self.variance(), counts, self._inputs.ridge, self._rng)
-        same = np.array_equal(drawn, self.dictionary)
+        grown = self._include_in_span(arm)
+        same = not grown and np.array_equal(drawn, self.dictionary)
         self._update_features(arm, payoff, None if same else self._embed_dictionary(drawn))
         self.dictionary = drawn
+
+    def _include_in_span(self, arm: int) -> bool:
+        """Let the coordinates span a played arm; return whether they have a new column."""
+        if self._span is None or not self._span.include(arm):
+            return False
+        self.kernel_coordinates = self._span.values
+        return True
 
     def state(self) -> dict[str, Any]:
         """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
@@ -97,6 +114,8 @@ class NystromPosterior(FeaturePosterior):
             raise ValueError(
                 f"`{least} <= refreshed <= {len(arms)}` must hold, but got {refreshed}."
             )
+        for arm in dict.fromkeys(arms.tolist()):  # in order of their first payoffs
+            self._include_in_span(arm)
         self.dictionary = np.array(dictionary, dtype=np.int64)
         self._change_feature_coordinates(self._embed_dictionary(self.dictionary))
         self._replay_payoffs(state, arms, payoffs, refreshed)
@@ -115,8 +134,18 @@ def nystrom_embedding(
     features are the projections F^T psi, rotated by E. If the dictionary spans everything
     psi does, F is square: then the coordinates are psi itself, and E F^T are the directions.
     """
-    if len(dictionary) == 0:
+    if len(dictionary) == 0 or psi.shape[1] == 0:
         return _empty_nystrom_embedding(len(psi), 0)
+    if len(dictionary) > psi.shape[1] and compiled.spans_all(
+        psi, dictionary, rank_tolerance(nystrom)
+    ):
+        return _SpanningEmbedding(nystrom, psi, dictionary, kernel, X)
+    return _nystrom_projection(nystrom, psi, dictionary, kernel, X)
+
+
+def _nystrom_projection(
+    nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
+) -> Embedding:
     # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
     # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
     lengths, left, right = compiled.spanned(psi, dictionary, rank_tolerance(nystrom))
@@ -135,6 +164,31 @@ def nystrom_embedding(
         directions = left @ right.T if full else left
     directions = np.ascontiguousarray(directions)
     return Embedding(coordinates, directions, np.ones(len(directions)), query, kernel_basis=full)
+
+
+class _SpanningEmbedding(Embedding):
+    """The embedding on a dictionary that spans all of psi, whose directions are found when used.
+
+    H and the variances do not depend on them, and dictionaries of many arms change every round.
+    """
+
+    def __init__(
+        self, nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
+    ) -> None:
+        size = psi.shape[1] if nystrom.reduced else len(dictionary)
+        fields = {"coordinates": psi, "copies": np.ones(size), "kernel_basis": True}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_arguments", (nystrom, psi, dictionary, kernel, X))
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only where an attribute is not there yet.
+        if name not in ("directions", "query"):
+            raise AttributeError(name)
+        embedding = _nystrom_projection(*self.__dict__["_arguments"])
+        for found in ("directions", "query"):
+            object.__setattr__(self, found, getattr(embedding, found))
+        return self.__dict__[name]
 
 
 def rank_tolerance(nystrom: Nystrom) -> float:
