@@ -21,7 +21,7 @@ ALLOWED = {
     "means": {"_util"},
     "storage": BASE,
     "tails": {"_util"},
-    "bandits": BASE | {"storage"},
+    "bandits": BASE | {"storage", "tails"},
     "search": BASE | {"storage", "tails"},
     "environments": {"_util", "kernels"},
     "theory": BASE | {"bandits"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailproof.bandits.arms import Finite
+    from tailproof.bandits.bandit import Bandit
     from tailproof.bandits.features import (
         Exact,
         LinearFeatures,
@@ -44,6 +45,7 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "bandits.arms": ("Finite",),
+    "bandits.bandit": ("Bandit",),
     "bandits.features": (
         "Exact",
         "LinearFeatures",
@@ -77,6 +79,7 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "ArmOptimizer",
+    "Bandit",
     "Choice",
     "Configurations",
     "CustomSchedule",
