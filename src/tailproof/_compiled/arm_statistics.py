@@ -31,6 +31,7 @@ SHARED = 6
 
 PSEUDO_PAYOFFS = 8.0  # an arm's own law is joined by this many payoffs of the pooled law
 VARIANCE_PSEUDO_PAYOFFS = 10.0  # and by this many more where its variance is estimated
+LEAST_TARGET = 1.25  # above 1, so that a single payoff of any size can be truncated
 LARGEST_SHARE = 0.2  # at most this share of the payoffs (away from the atom) is given to the level
 GROWTH = 1.2  # an arm is fitted anew when its payoffs have grown by this factor
 FORGOTTEN = 1e-9  # payoffs of less weight are not visited
@@ -82,9 +83,10 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     """Huber mean of weighted payoffs with a level from `solve_level`, shrunk to the prior.
 
     The center c solves sum_i w_i clip(x_i - c, -b, b) = prior_weight (c - prior_mean). The
-    target of the level is factor ln(1 + m), at most LARGEST_SHARE m; m is the number of payoffs
-    that differ from the atom. Returns c, b, the sum of clipped residuals, the total weight and the
-    variance of one payoff's influence, E[clip(r)^2] / P(|r| < b)^2 (Huber 1964).
+    target of the level is factor ln(1 + m), at least LEAST_TARGET, at most LARGEST_SHARE m; m is
+    the number of payoffs that differ from the atom. Returns c, b, the sum of clipped residuals,
+    the total weight and the variance of one payoff's influence, E[clip(r)^2] / P(|r| < b)^2
+    (Huber 1964).
     """
     total = 0.0
     free = PSEUDO_PAYOFFS * shared[ATOM_FREE]
@@ -92,7 +94,7 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
         total += w[i]
         if x[i] != shared[ATOM]:
             free += w[i]
-    target = min(factor * math.log1p(free), LARGEST_SHARE * free)
+    target = min(max(factor * math.log1p(free), LEAST_TARGET), LARGEST_SHARE * free)
     center = start
     at = law.shape[1] - 1
     for _ in range(ITERATIONS):

@@ -37,6 +37,7 @@ MOST_RESIDUALS = 4096  # of the pooled law
 MOST_ARMS_COMPARED, MOST_PAYOFFS_COMPARED = 256, 2048  # where the factor is chosen
 LARGE_ARM = 4096  # payoffs from which on the pooled law has no weight beside the arm's own
 EVERY_PAYOFF = 24  # up to here the shared quantities are estimated after every payoff
+ROUNDING = 1e-9  # of a typical difference between payoffs: smaller residuals are none
 PRIOR_FLOOR = 0.1  # in units of the typical squared standard error
 
 
@@ -61,17 +62,23 @@ class ArmStatistics:
         self.last = np.zeros(0, dtype=np.int64)
         self.mean = np.zeros(0)
         self.std = np.zeros(0)
-        self.law = compiled.pooled_law(np.zeros(0), np.ones(GRID))
         self.shared = np.zeros(compiled.SHARED)
-        self.shared[compiled.ATOM_FREE] = 1.0
-        self.shared[compiled.FACTOR] = FACTORS[0]
         self.shared[compiled.DECAY] = 0.0 if half_life is None else math.log(2.0) / half_life
+        self._forget_estimates()
         self.prior_mean, self.prior_variance = 0.0, 1.0
         self.next_refresh = 1
+        self.add_arms(count)
+
+    def _forget_estimates(self) -> None:
+        """Set everything but the payoffs to what it is before the first one."""
+        self.stats[:] = 0.0
+        self.law = compiled.pooled_law(np.zeros(0), np.ones(GRID))
+        self.shared[compiled.ATOM_FREE] = 1.0
+        self.shared[compiled.FACTOR] = FACTORS[0]
+        self.shared[compiled.NOISE_FLOOR] = 0.0
         # Set by a prior with a kernel: what residuals are taken from, and its share of variance.
         self.residual_center: Array | None = None
         self.residual_leverage: Array | None = None
-        self.add_arms(count)
 
     def add_arms(self, count: int) -> None:
         """Add arms without payoffs: their means are drawn from the shared prior."""
@@ -122,9 +129,7 @@ class ArmStatistics:
         if added:
             # From nothing, so that the order of merging leaves no trace; the second time with a
             # prior.
-            self.stats[:] = 0.0
-            self.shared[compiled.FACTOR] = FACTORS[0]
-            self.residual_center = None
+            self._forget_estimates()
             self.log.link(self.last, self.stats)
             self.refresh()
             self.refresh()
@@ -183,12 +188,14 @@ class ArmStatistics:
             log.arms, log.payoffs, first, count, stride, center, leverage
         )
         size = np.abs(residuals)
-        far = max(float(size.max(initial=0.0)), float(np.abs(sample - atom).max()))
-        positive = size[size > 1e-12 * far]
-        self.law = compiled.pooled_law(residuals, _levels(positive, far or 1.0, count))
+        far = max(float(size.max(initial=0.0)), float(np.abs(sample - atom).max())) or 1.0
+        apart = np.abs(sample - atom)
+        typical = float(np.median(apart[apart > 0.0])) if apart.any() else 1.0
+        positive = size[size > ROUNDING * typical]
+        self.law = compiled.pooled_law(residuals, _levels(positive, far, count))
         self.shared[compiled.ATOM] = atom
         self.shared[compiled.ATOM_FREE] = float(np.mean(sample != atom))
-        self.shared[compiled.NOISE_FLOOR] = max((1e-9 * (far or 1.0)) ** 2, 1e-300)
+        self.shared[compiled.NOISE_FLOOR] = max((ROUNDING * typical) ** 2, 1e-300)
 
     def _choose_factor(self, played: Indices) -> None:
         enough = played[self.stats[played, compiled.WEIGHT] >= 4.0]
