@@ -4,11 +4,14 @@ The log holds payoffs in the order of telling; `previous[t]` is the payoff of th
 t, -1 for none, so that an arm's payoffs are a linked list that starts at `last[arm]`. A payoff of
 age a has weight w = exp(-decay a), 1 without drift.
 
-Rows of `stats` (n, COLUMNS) are arms, and columns what is named below. `law` (4, M) describes the
+Rows of `stats` (n, COLUMNS) are arms, and columns what is named below. `law` (5, M) describes the
 pooled residuals r of all arms on a grid of levels b:
 
     law[LEVEL] = b,  law[SHARE] = E[min(r^2 / b^2, 1)],  law[VARIANCE] = E[min(r^2, b^2)],
-    law[INSIDE] = P(|r| < b)
+    law[INSIDE] = P(|r| < b),  law[HIDDEN] = E[clip(r, -b', b') - clip(r, -b, b)]
+
+with b' the level that all residuals together are given. Without the last one, an arm with few
+payoffs, whose level is low, would be judged too low under a skewed law, and never be tried again.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ from numba import njit
 WEIGHT, CENTER, CUT, CLIPPED, MEAN, NOISE, NEXT_FIT, COUNT, TOLD_AT, PRIOR_MEAN, PRIOR_VARIANCE = (
     range(11)
 )
-COLUMNS = 11
+SHIFT, SYSTEMATIC = 11, 12  # correction of the truncation's bias, variance of what it leaves
+COLUMNS = 13
 # Rows of `law`.
-LEVEL, SHARE, VARIANCE, INSIDE = range(4)
+LEVEL, SHARE, VARIANCE, INSIDE, HIDDEN = range(5)
 # Entries of `shared`, what all arms have in common.
 ATOM, ATOM_FREE, FACTOR, NOISE_FLOOR, CLOCK, DECAY = range(6)
 SHARED = 6
@@ -33,6 +37,7 @@ PSEUDO_PAYOFFS = 8.0  # an arm's own law is joined by this many payoffs of the p
 VARIANCE_PSEUDO_PAYOFFS = 10.0  # and by this many more where its variance is estimated
 LEAST_TARGET = 1.25  # above 1, so that a single payoff of any size can be truncated
 LARGEST_SHARE = 0.2  # at most this share of the payoffs (away from the atom) is given to the level
+HALF = 0.5  # of the pooled bias of truncation is added to a mean, and as much is its uncertainty
 GROWTH = 1.2  # an arm is fitted anew when its payoffs have grown by this factor
 FORGOTTEN = 1e-9  # payoffs of less weight are not visited
 ITERATIONS = 4
@@ -85,8 +90,8 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     The center c solves sum_i w_i clip(x_i - c, -b, b) = prior_weight (c - prior_mean). The
     target of the level is factor ln(1 + m), at least LEAST_TARGET, at most LARGEST_SHARE m; m is
     the number of payoffs that differ from the atom. Returns c, b, the sum of clipped residuals,
-    the total weight and the variance of one payoff's influence, E[clip(r)^2] / P(|r| < b)^2
-    (Huber 1964).
+    the total weight, the variance of one payoff's influence, E[clip(r)^2] / P(|r| < b)^2 (Huber
+    1964), and law[HIDDEN] at b.
     """
     total = 0.0
     free = PSEUDO_PAYOFFS * shared[ATOM_FREE]
@@ -119,7 +124,8 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     pooled = PSEUDO_PAYOFFS + VARIANCE_PSEUDO_PAYOFFS
     variance = (squares + pooled * law[VARIANCE, at]) / (total + pooled)
     slope = (inside + PSEUDO_PAYOFFS * law[INSIDE, at]) / (total + PSEUDO_PAYOFFS)
-    return center, b, clipped, total, max(variance / (slope * slope), shared[NOISE_FLOOR])
+    noise = max(variance / (slope * slope), shared[NOISE_FLOOR])
+    return center, b, clipped, total, noise, law[HIDDEN, at]
 
 
 @njit(cache=True)
@@ -142,12 +148,12 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
         prior_weight = 0.0
         if row[PRIOR_VARIANCE] > 0.0 and row[NOISE] > 0.0:
             prior_weight = row[NOISE] / row[PRIOR_VARIANCE]
-            start = (row[WEIGHT] * row[MEAN] + prior_weight * row[PRIOR_MEAN]) / (
+            start = (row[WEIGHT] * (row[MEAN] - row[SHIFT]) + prior_weight * row[PRIOR_MEAN]) / (
                 row[WEIGHT] + prior_weight
             )
         else:
             start = np.median(x[:n])
-        c, b, clipped, total, noise = huber_fit(
+        c, b, clipped, total, noise, hidden = huber_fit(
             x, w, n, start, row[PRIOR_MEAN], prior_weight, law, shared, shared[FACTOR]
         )
         row[CENTER] = c
@@ -155,7 +161,9 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
         row[CLIPPED] = clipped
         row[WEIGHT] = total
         row[NOISE] = noise
-        row[MEAN] = c + clipped / total
+        row[SHIFT] = HALF * hidden
+        row[SYSTEMATIC] = (HALF * hidden) ** 2
+        row[MEAN] = c + clipped / total + row[SHIFT]
 
 
 @njit(cache=True)
@@ -176,7 +184,7 @@ def add_payoff(arm, t, last, previous, payoffs, stamps, stats, law, shared):  # 
     row[WEIGHT] = kept * row[WEIGHT] + 1.0
     clipped = min(max(payoffs[t] - row[CENTER], -row[CUT]), row[CUT])
     row[CLIPPED] = kept * row[CLIPPED] + clipped
-    row[MEAN] = row[CENTER] + row[CLIPPED] / row[WEIGHT]
+    row[MEAN] = row[CENTER] + row[CLIPPED] / row[WEIGHT] + row[SHIFT]
 
 
 @njit(cache=True)
@@ -206,9 +214,9 @@ def pooled_residuals(told_arms, payoffs, first, count, stride, center, leverage)
 
 
 @njit(cache=True)
-def pooled_law(residuals, levels):  # type: ignore[no-untyped-def]
-    """Return `law` (4, M) of residuals on a grid of levels; without residuals all of it is zero."""
-    law = np.zeros((4, levels.size))
+def pooled_law(residuals, levels, target):  # type: ignore[no-untyped-def]
+    """Return `law` (5, M) of residuals on a grid of levels; `target` is the pooled level's."""
+    law = np.zeros((5, levels.size))
     n = residuals.size
     for j in range(levels.size):
         b = levels[j]
@@ -223,6 +231,15 @@ def pooled_law(residuals, levels):  # type: ignore[no-untyped-def]
         law[SHARE, j] = share / n if n else 0.0
         law[VARIANCE, j] = law[SHARE, j] * b * b
         law[INSIDE, j] = inside / n if n else 1.0
+    top = levels.size - 1
+    while top > 0 and n * law[SHARE, top - 1] <= target:
+        top -= 1
+    for j in range(top):
+        hidden = 0.0
+        for i in range(n):
+            far = min(max(residuals[i], -levels[top]), levels[top])
+            hidden += far - min(max(far, -levels[j]), levels[j])
+        law[HIDDEN, j] = hidden / n
     return law
 
 
@@ -255,8 +272,8 @@ def choose_factor(  # type: ignore[no-untyped-def]
             n = gather(
                 last, previous, payoffs, stamps, arms[q], shared[CLOCK], shared[DECAY], most, x, w
             )
-            c, _, clipped, total, noise = huber_fit(
-                x, w, n, row[MEAN], 0.0, 0.0, law, shared, factors[j]
+            c, _, clipped, total, noise, _ = huber_fit(
+                x, w, n, row[MEAN] - row[SHIFT], 0.0, 0.0, law, shared, factors[j]
             )
             means[q] = c + clipped / total
             if j == 0:
@@ -314,7 +331,7 @@ def posterior(arms, stats, shared, mean, std):  # type: ignore[no-untyped-def]
         prior = row[PRIOR_VARIANCE]
         weight = row[WEIGHT] * math.exp(-shared[DECAY] * (shared[CLOCK] - row[TOLD_AT]))
         if weight > 0.0:
-            noise = row[NOISE] / weight
+            noise = row[NOISE] / weight + row[SYSTEMATIC]
             share = prior / (prior + noise)
             mean[arm] = row[PRIOR_MEAN] + share * (row[MEAN] - row[PRIOR_MEAN])
             std[arm] = math.sqrt(share * noise)

@@ -13,6 +13,11 @@ the others alone tell how far the tail reaches). The factor g is learnt: of
 (`_compiled.arm_statistics.choose_factor`). The noise variance v_i of one payoff joins the arm's own
 clipped residuals with 18 pooled ones.
 
+Truncation biases the means of skewed laws, and the more, the fewer payoffs an arm has. The pooled
+residuals tell by how much: h(b) = E[clip(r, -b', b') - clip(r, -b, b)], b' the level of all
+residuals together. Half of h(b_i) is added to m_i, and (h(b_i) / 2)^2 to its squared standard
+error v_i / n_i.
+
 The arms' means are taken to be normal around mu_0 with variance tau^2, both estimated from m_i and
 v_i / n_i (Paule & Mandel 1982), which gives the posterior N(mean_i, std_i^2) of each arm.
 """
@@ -72,7 +77,7 @@ class ArmStatistics:
     def _forget_estimates(self) -> None:
         """Set everything but the payoffs to what it is before the first one."""
         self.stats[:] = 0.0
-        self.law = compiled.pooled_law(np.zeros(0), np.ones(GRID))
+        self.law = compiled.pooled_law(np.zeros(0), np.ones(GRID), 1.0)
         self.shared[compiled.ATOM_FREE] = 1.0
         self.shared[compiled.FACTOR] = FACTORS[0]
         self.shared[compiled.NOISE_FLOOR] = 0.0
@@ -192,7 +197,10 @@ class ArmStatistics:
         apart = np.abs(sample - atom)
         typical = float(np.median(apart[apart > 0.0])) if apart.any() else 1.0
         positive = size[size > ROUNDING * typical]
-        self.law = compiled.pooled_law(residuals, _levels(positive, far, count))
+        target = max(
+            self.shared[compiled.FACTOR] * math.log1p(len(residuals)), compiled.LEAST_TARGET
+        )
+        self.law = compiled.pooled_law(residuals, _levels(positive, far, count), target)
         self.shared[compiled.ATOM] = atom
         self.shared[compiled.ATOM_FREE] = float(np.mean(sample != atom))
         self.shared[compiled.NOISE_FLOOR] = max((ROUNDING * typical) ** 2, 1e-300)
@@ -217,7 +225,8 @@ class ArmStatistics:
         rows = self.stats[played]
         weight = self.effective[played]
         heard = weight > 0.0
-        means, variances = rows[heard, compiled.MEAN], rows[heard, compiled.NOISE] / weight[heard]
+        means = rows[heard, compiled.MEAN]
+        variances = rows[heard, compiled.NOISE] / weight[heard] + rows[heard, compiled.SYSTEMATIC]
         if not means.size:
             return
         mu, tau2 = compiled.paule_mandel(means, variances)

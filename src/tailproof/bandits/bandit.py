@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 LARGEST_PAYOFF = 1e150  # squares of a million of them have a finite sum
 DESIGN_ARMS, DESIGN_PAYOFFS = 12, 2  # arms played first, and how often
-CROWD, CROWD_POWER = 4.0, 0.25  # exploration shrinks by (competitors / 4)^(-1/4)
+CROWD, CROWD_POWER = 4.0, 0.4  # exploration shrinks by (competitors / 4)^(-0.4)
 REACH = 6.0  # standard deviations beyond which no draw is made
 _SINGLE_PRECISION_FROM = 4096  # draws; they cost half in single precision
 _FEW_UNPLAYED = 64

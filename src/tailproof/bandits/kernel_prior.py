@@ -135,7 +135,8 @@ class KernelPrior:
     def update(self, statistics: ArmStatistics, arm: int) -> None:
         """Take in the statistics of one arm that changed: O(r^2)."""
         row = statistics.stats[arm]
-        error = row[compiled.NOISE] / row[compiled.WEIGHT] / self.unit**2
+        error = row[compiled.NOISE] / row[compiled.WEIGHT] + row[compiled.SYSTEMATIC]
+        error /= self.unit**2
         mean = (row[compiled.MEAN] - self.mean) / self.unit
         p = self.parameters
         own = p.nugget + p.smooth_variance * self._left_out[arm]
@@ -191,9 +192,10 @@ class KernelPrior:
         """Return robust means and squared standard errors in our unit, and which arms have any."""
         weight = statistics.effective
         played = weight > 0.0
-        noise = statistics.stats[:, compiled.NOISE] / self.unit**2
+        noise = statistics.stats[:, compiled.NOISE] / np.where(played, weight, 1.0)
+        error = (noise + statistics.stats[:, compiled.SYSTEMATIC]) / self.unit**2
         means = (statistics.stats[:, compiled.MEAN] - self.mean) / self.unit
-        return means, np.where(played, noise / np.where(played, weight, 1.0), 0.0), played
+        return means, np.where(played, error, 0.0), played
 
     def _independent_posterior(
         self, error: Array, played: NDArray[np.bool_]
