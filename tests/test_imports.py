@@ -29,7 +29,7 @@ ALLOWED = {
     "experiments": BASE | {"__init__", "bandits", "environments", "tails", "theory"},
     "tune": BASE | {"__init__", "search", "tails", "integrations"},
     "demo": {"_util", "experiments", "tune"},
-    "cli": {"__init__", "_util", "demo", "experiments", "tails", "theory", "tune"},
+    "cli": {"__init__", "_util", "bandits", "demo", "experiments", "tails", "theory", "tune"},
     "__main__": {"cli"},
 }
 

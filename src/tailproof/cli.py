@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     from pathlib import Path
 
     from tailproof import __version__
+    from tailproof.bandits import cli as bandit
     from tailproof.experiments import cli as reproduce
     from tailproof.tails import cli as diagnose
     from tailproof.theory import cli as bounds
@@ -49,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         help="folder for the results, emptied first (default: %(default)s)",
     )
     demo.set_defaults(run=_demo)
-    for command in (tune, reproduce, diagnose, bounds):
+    for command in (tune, reproduce, diagnose, bounds, bandit):
         command.add_parser(commands)
     return result
 
