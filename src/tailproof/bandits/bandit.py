@@ -15,13 +15,13 @@ from scipy.special import ndtri
 from tailproof import storage
 from tailproof._compiled import arm_statistics as compiled
 from tailproof._util import checks
+from tailproof.bandits.arm_interval import arm_interval
 from tailproof.bandits.arm_set import ArmSet, ParameterSpace, grid_arms
 from tailproof.bandits.arm_statistics import ArmStatistics
 from tailproof.bandits.bandit_results import ArmTable, BanditRecommendation
 from tailproof.bandits.kernel_prior import KernelPrior
 from tailproof.kernels import Kernel, Precomputed
 from tailproof.means.intervals import Interval
-from tailproof.means.robust import robust_mean
 from tailproof.means.sequences import catoni_sequence
 
 Array = NDArray[np.float64]
@@ -436,9 +436,9 @@ class Bandit:
     def recommend(self, level: float = 0.9) -> BanditRecommendation:
         """Return the arm with the best posterior mean, with a practical interval of its mean.
 
-        The interval is that of `tailproof.means.robust_mean` of the arm's own payoffs: skewness
-        and truncation widen it (docs/bandit.md states its coverage). Where the arm has fewer than
-        two payoffs, or older payoffs count less, it is the posterior's.
+        The interval is made of the arm's own payoffs; skewness, truncation and a longer tail widen
+        it (`tailproof.bandits.arm_interval`; docs/bandit.md states its coverage). Where the arm has
+        fewer than two payoffs, or older payoffs count less, it is the posterior's.
         """
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._require_payoffs("recommend")
@@ -463,8 +463,7 @@ class Bandit:
     def _interval(self, arm: int, level: float, mean: float, std: float) -> tuple[float, Interval]:
         """Return mean and practical interval of one arm in the user's units."""
         if self.half_life is None and self._statistics.counts[arm] >= 2:
-            estimate = robust_mean(self._sign * self._statistics.arm_payoffs(arm))
-            return estimate.mean, estimate.interval(level)
+            return arm_interval(self._sign * self._statistics.arm_payoffs(arm), level)
         q = float(ndtri(0.5 + 0.5 * level)) * std
         center = self._sign * mean
         return center, Interval(center - q, center + q, level)
