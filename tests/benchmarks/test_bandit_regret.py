@@ -2,7 +2,10 @@
 
 import json
 
+import bandit_coverage
 import bandit_regret
+import bandit_smooth
+import bandit_speed
 
 
 def test_a_quick_comparison_and_its_continuation(tmp_path, capsys):
@@ -21,3 +24,12 @@ def test_a_quick_comparison_and_its_continuation(tmp_path, capsys):
     assert "| zeros | 2 |" in text
     assert "Cells that `Bandit` loses" in text
     capsys.readouterr()
+
+
+def test_the_other_benchmarks_run(capsys):
+    for script in (bandit_coverage, bandit_speed, bandit_smooth):
+        assert script.main(["--quick"]) == 0
+    said = capsys.readouterr().out
+    assert "practical 90 %" in said
+    assert "ask, us" in said
+    assert "gp_ucb, told kernel" in said
