@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 LARGEST_PAYOFF = 1e150  # squares of a million of them have a finite sum
 DESIGN_ARMS, DESIGN_PAYOFFS = 12, 2  # arms played first, and how often
+KERNEL_DESIGN_ARMS = 6  # fewer where arms tell of each other
 CROWD, CROWD_POWER = 4.0, 0.4  # exploration shrinks by (competitors / 4)^(-0.4)
 REACH = 6.0  # standard deviations beyond which no draw is made
 _SINGLE_PRECISION_FROM = 4096  # draws; they cost half in single precision
@@ -100,7 +101,8 @@ class Bandit:
             self._prior = KernelPrior(self._arms.inputs, self._similarity)
         self._active = np.ones(n, dtype=bool)
         self._pending = np.zeros(n, dtype=np.int64)
-        self._design = self._rng.permutation(n)[:DESIGN_ARMS]
+        first = DESIGN_ARMS if self._prior is None else KERNEL_DESIGN_ARMS
+        self._design = self._rng.permutation(n)[:first]
         self._factor = self.explore
 
     # -- asking
@@ -257,6 +259,8 @@ class Bandit:
             self._prior.refresh(s)
         mean, std = (s.mean, s.std) if self._prior is None else self._prior.posterior(s)
         competitors = compiled.count_competitors(mean, std, self._active, 2.0)
+        if self._prior is not None:
+            competitors *= self._prior.distinct_share
         self._factor = self.explore * min(1.0, (CROWD / max(competitors, 1)) ** CROWD_POWER)
 
     # -- arms and earlier payoffs
@@ -395,10 +399,10 @@ class Bandit:
     def predict(self, level: float = 0.9) -> ArmTable:
         """Return robust mean, practical interval and probability of being best of every arm.
 
-        Mean and interval of an arm with ten payoffs or more are made of its own payoffs; skewness,
-        truncation and a longer tail widen the interval (`tailproof.bandits.arm_interval`;
-        docs/bandit.md states its coverage). Of an arm with fewer payoffs, or if older payoffs count
-        less, they are the posterior's. It takes 0.3 ms an arm.
+        Mean and interval of an arm with ten payoffs or more (the most common payoff aside) are made
+        of its own payoffs; skewness, truncation and a longer tail widen the interval
+        (`tailproof.bandits.arm_interval`; docs/bandit.md states its coverage). Of an arm with fewer
+        payoffs, or if older payoffs count less, they are the posterior's. It takes 0.3 ms an arm.
         """
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._require_payoffs("predict")
@@ -420,14 +424,18 @@ class Bandit:
 
     def _payoffs_by_arm(self) -> Iterator[tuple[int, Array]]:
         """Yield the arms that are judged by their own payoffs, and these in the user's units."""
-        if self.half_life is not None:
-            return
         log = self._statistics.log
         order = np.argsort(log.arms, kind="stable")
         ends = np.cumsum(self.counts)
         for arm in np.flatnonzero(self.counts >= LEAST_OWN_PAYOFFS).tolist():
-            own = order[ends[arm] - self._statistics.counts[arm].astype(np.int64) : ends[arm]]
-            yield arm, self._sign * log.payoffs[own]
+            own = log.payoffs[order[ends[arm] - int(self._statistics.counts[arm]) : ends[arm]]]
+            if self._judged_alone(own):
+                yield arm, self._sign * own
+
+    def _judged_alone(self, payoffs: Array) -> bool:
+        """Tell whether an arm has so many payoffs, the most common one aside, that they suffice."""
+        apart = int((payoffs != self._statistics.shared[compiled.ATOM]).sum())
+        return self.half_life is None and apart >= LEAST_OWN_PAYOFFS
 
     def probabilities(self, draws: int = 2_000) -> Array:
         """Return the posterior probability that each arm has the best mean, (n,).
@@ -467,8 +475,9 @@ class Bandit:
         count = int(self._statistics.counts[best])
         center, q = self._sign * float(mean[best]), float(ndtri(0.5 + 0.5 * level))
         interval = Interval(center - q * float(std[best]), center + q * float(std[best]), level)
-        if self.half_life is None and count >= LEAST_OWN_PAYOFFS:
-            center, interval = arm_interval(self.payoffs(self._arms.point(best)), level)
+        own = self._statistics.arm_payoffs(best)
+        if self._judged_alone(own):
+            center, interval = arm_interval(self._sign * own, level)
         return BanditRecommendation(
             arm=self._arms.point(best),
             index=best,

@@ -9,8 +9,8 @@ arm with robust mean m_i and squared standard error e_i then contributes
 
 and d given w as usual. A payoff changes D at one arm: a rank-one change of the factor of A. K is
 the Matern kernel with nu = 5/2 over coordinates scaled to [0, 1], one lengthscale a dimension, or
-a given similarity. Lengthscales, s^2 and tau^2 maximize the marginal likelihood of the m_i over a
-coarse grid, each time the payoffs have grown by half.
+a given similarity. Lengthscales, s^2 and tau^2 maximize the marginal likelihood of the m_i, times a
+weak prior, over a coarse grid, each time the payoffs have grown by half.
 """
 
 from __future__ import annotations
@@ -82,6 +82,13 @@ class KernelPrior:
         """Number of feature directions."""
         return int(self._features.shape[1])
 
+    @property
+    def distinct_share(self) -> float:
+        """Effective number of different arms, (tr K)^2 / tr K^2, over their number."""
+        p = self.parameters
+        share = p.nugget / (p.nugget + p.smooth_variance)
+        return share + (1.0 - share) * self._distinct
+
     # -- kernel
 
     def _kernel_matrix(
@@ -99,6 +106,8 @@ class KernelPrior:
             return self._kernel_matrix(everything, np.array([i]), scale)[:, 0]
 
         self._features, _ = pivoted_cholesky(np.ones(len(everything)), column, 1e-6, MAX_RANK)
+        inner = self._features.T @ self._features
+        self._distinct = float(np.trace(inner) ** 2 / np.square(inner).sum()) / len(everything)
         self._left_out = np.maximum(1.0 - np.square(self._features).sum(axis=1), 0.0)
 
     def set_parameters(self, parameters: KernelParameters) -> None:
@@ -300,4 +309,16 @@ class _Search:
         # The constant mean is profiled out.
         offset = float(half[:, 0] @ half[:, 1]) / float(half[:, 1] @ half[:, 1])
         rest = half[:, 0] - offset * half[:, 1]
-        return -0.5 * float(rest @ rest) - float(np.log(np.diag(L)).sum())
+        log_likelihood = -0.5 * float(rest @ rest) - float(np.log(np.diag(L)).sum())
+        return log_likelihood + _log_prior(p)
+
+
+def _log_prior(p: KernelParameters) -> float:
+    """Return a weak preference for smooth means of the variance between arms, up to a constant.
+
+    ln(lengthscale / 0.3) and ln(variance) / 1.5 are standard normal, the share of the nugget is
+    exponential with mean 0.4; it decides while few arms have payoffs.
+    """
+    total = p.smooth_variance + p.nugget
+    scales = sum(math.log(scale / 0.3) ** 2 for scale in p.lengthscale)
+    return -0.5 * (scales + (math.log(total) / 1.5) ** 2) - 2.5 * p.nugget / total
