@@ -16,7 +16,8 @@ behind a rival says what a paired two-sided Wilcoxon test of its regrets against
 the 5 % level, without correction for the number of cells: + it is worse than `Bandit`, - it is
 better, no mark: undecided. Truncated UCB and median-of-means UCB are told the moments, the two GP
 policies also the norm of the means and the horizon; Thompson (Beta) is told the middle of the
-means, above which a payoff counts as a success. An empty cell was not run.
+means, above which a payoff counts as a success. A number in parentheses: so many seeds were run,
+fewer than the row says. An empty cell was not run.
 
 """
 
@@ -53,6 +54,7 @@ def _paired(runs: dict) -> dict[int, float]:
 def _row(law: str, methods: list[str], cell: dict) -> str:
     regrets = {m: _paired(cell[m]) for m in methods if m in cell}
     lowest = min(np.mean(list(r.values())) for r in regrets.values())
+    most = max(len(r) for r in regrets.values())
     shown = []
     for m in methods:
         if m not in regrets:
@@ -61,8 +63,10 @@ def _row(law: str, methods: list[str], cell: dict) -> str:
         mean = float(np.mean(list(regrets[m].values())))
         text = f"{mean:,.0f}" if mean >= 10 else f"{mean:.1f}"
         text = f"**{text}**" if mean == lowest else text
+        if len(regrets[m]) < most:
+            text += f" ({len(regrets[m])})"
         shown.append(text + (verdict(regrets[OURS], regrets[m]) if m != OURS else ""))
-    return f"| {law} | {len(regrets.get(OURS, {}))} | {' | '.join(shown)} |"
+    return f"| {law} | {most} | {' | '.join(shown)} |"
 
 
 def verdict(ours: dict[int, float], theirs: dict[int, float]) -> str:
