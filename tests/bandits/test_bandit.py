@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tailproof as tp
+from tailproof._compiled.arm_statistics import NOISE
 from tailproof.bandits.bandit import DESIGN_ARMS, DESIGN_PAYOFFS
 
 LABELS = ["control", "blue", "red", "green"]
@@ -116,6 +117,19 @@ def test_one_batch_gives_about_what_single_payoffs_give():
         single.tell_index(arm, payoff)
     assert batch.counts.tolist() == single.counts.tolist()
     assert batch.predict().mean == pytest.approx(single.predict().mean, abs=0.5)
+
+
+def test_many_payoffs_at_once_are_judged_by_the_law_of_all():
+    """Arms beyond LARGE_ARM payoffs are fitted with the levels that the first look finds."""
+    rng = np.random.default_rng(0)
+    payoffs = 100.0 + 10.0 * rng.standard_normal((2, 6_000))
+    bulk = tp.Bandit(["a", "b"], seed=0)
+    bulk.tell_index(np.repeat([0, 1], 6_000), payoffs.ravel())
+    other = tp.Bandit(["a", "b"], seed=0)
+    other.merge(bulk)
+    for bandit in (bulk, other):
+        assert bandit._statistics.mean == pytest.approx(payoffs.mean(axis=1), abs=0.1)
+        assert bandit._statistics.stats[:, NOISE] == pytest.approx([100.0, 100.0], rel=0.2)
 
 
 def test_several_payoffs_of_one_arm():

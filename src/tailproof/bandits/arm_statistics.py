@@ -137,6 +137,7 @@ class ArmStatistics:
             self._forget_estimates()
             self.log.link(self.last, self.stats)
             self.refresh()
+            self.stats[:, compiled.NEXT_FIT] = 0.0
             self.refresh()
         return added
 
@@ -157,6 +158,7 @@ class ArmStatistics:
             played = np.flatnonzero(self.counts > 0)
             if self.stats[played, compiled.WEIGHT].max() == 0.0:  # the first payoffs
                 self._fit(played)
+                self.stats[played, compiled.NEXT_FIT] = 0.0  # with the pooled law once more
             self._pool_residuals()
             self._choose_factor(played)
             due = self.stats[played, compiled.COUNT] >= self.stats[played, compiled.NEXT_FIT]
