@@ -21,7 +21,7 @@ ALLOWED = {
     "means": {"_util"},
     "storage": BASE,
     "tails": {"_util"},
-    "bandits": BASE | {"storage"},
+    "bandits": BASE | {"storage", "tails"},
     "search": BASE | {"storage", "tails"},
     "environments": {"_util", "kernels"},
     "theory": BASE | {"bandits"},
@@ -31,7 +31,17 @@ ALLOWED = {
     "tune": BASE | {"__init__", "search", "tails", "integrations", "plot"},
     "comparison": {"__init__", "_util", "means", "tails"},
     "demo": {"_util", "experiments", "tune"},
-    "cli": {"__init__", "_util", "comparison", "demo", "experiments", "tails", "theory", "tune"},
+    "cli": {
+        "__init__",
+        "_util",
+        "bandits",
+        "comparison",
+        "demo",
+        "experiments",
+        "tails",
+        "theory",
+        "tune",
+    },
     "__main__": {"cli"},
 }
 

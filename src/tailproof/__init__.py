@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailproof.bandits.arms import Box, Finite
+    from tailproof.bandits.bandit import Bandit
     from tailproof.bandits.box_optimizer import BoxOptimizer
     from tailproof.bandits.features import (
         Exact,
@@ -47,6 +48,7 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "bandits.arms": ("Box", "Finite"),
+    "bandits.bandit": ("Bandit",),
     "bandits.box_optimizer": ("BoxOptimizer",),
     "bandits.features": (
         "Exact",
@@ -83,6 +85,7 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "ArmOptimizer",
+    "Bandit",
     "Box",
     "BoxOptimizer",
     "Choice",

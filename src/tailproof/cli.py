@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     from pathlib import Path
 
     from tailproof import __version__
+    from tailproof.bandits import cli as bandit
     from tailproof.comparison import cli as compare
     from tailproof.experiments import cli as reproduce
     from tailproof.tails import cli as diagnose
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         help="folder for the results, emptied first (default: %(default)s)",
     )
     demo.set_defaults(run=_demo)
-    for command in (tune, compare, reproduce, diagnose, bounds):
+    for command in (tune, compare, bandit, reproduce, diagnose, bounds):
         command.add_parser(commands)
     return result
 

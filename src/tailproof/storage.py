@@ -35,6 +35,7 @@ Arrays = dict[str, NDArray[Any]]
 HEADER, CHECKSUM, ARRAY_SUFFIX = "header.json", "checksum", ".npy"
 # The module that rebuilds an object of each format: it has `from_state(header, arrays)`.
 _STATE_MODULES = {
+    "tailproof-bandit": "tailproof.bandits.bandit_state",
     "tailproof-bandits": "tailproof.bandits.state",
     "tailproof-search": "tailproof.search.state",
 }
@@ -81,7 +82,7 @@ def _checksum(members: Mapping[str, bytes]) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an `ArmOptimizer` or `Optimizer` that its `save` wrote; it continues bit for bit.
+    """Read a `Bandit`, `ArmOptimizer` or `Optimizer` from its file; it continues bit for bit.
 
     A file that is damaged, or whose contents contradict each other, is refused with a ValueError.
 

@@ -7,10 +7,12 @@ import pytest
 
 RIVALS = ("analysis", "claims", "domains", "methods", "problems", "run", "seeds")
 PRACTICAL = ("analysis", "catalog", "domains")
+BANDIT = ("problems", "report")
 MODULES = (
     *("reporting", "compare_practical", "stopping"),
     *(f"rivals.{name}" for name in RIVALS),
     *(f"practical.{name}" for name in PRACTICAL),
+    *(f"bandit.{name}" for name in BANDIT),
 )
 
 

@@ -1,0 +1,1 @@
+"""Regret of `Bandit` beside other bandit policies: problems, policies, runs, tables."""

@@ -1,0 +1,148 @@
+"""Problems: arms with known means, and payoffs whose law is one of seven.
+
+The payoff of round t at an arm of mean m is m + z_t, m z_t, or 1{u_t < m}; z and u are drawn once a
+seed, so that all policies meet the same luck in the same round.
+"""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+ADD, MULTIPLY, BERNOULLI = range(3)
+
+
+@dataclass(frozen=True)
+class Law:
+    """How payoffs vary: `kind`, mean of an arm = low + span u, and an order with a finite moment.
+
+    `quantile` maps q in (0, 1) to z; `order` is 1 + alpha of the policies that must be told.
+    """
+
+    kind: int
+    low: float
+    span: float
+    order: float
+    quantile: object = None
+
+    def means(self, arms: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the means of the arms; with at most 60 arms the extremes are fixed."""
+        u = rng.random(arms)
+        if arms <= 60:
+            u[u.argmax()], u[u.argmin()] = 1.0, 0.0
+        return self.low + self.span * u
+
+    def noise(self, rounds: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw z (or u for Bernoulli payoffs) of every round."""
+        q = rng.random(rounds)
+        return q if self.quantile is None else self.quantile(np.maximum(q, 1e-300))
+
+    def moment(self, mean: float, center: float = 0.0) -> float:
+        """Return E|payoff - center|^order of an arm, by quadrature over ln q."""
+        if self.kind == BERNOULLI:
+            return mean * abs(1 - center) ** self.order + (1 - mean) * abs(center) ** self.order
+        x = np.linspace(-250.0, np.log(0.5), 20_001)
+        tail = np.exp(x)
+        total = 0.0
+        for z in (self.quantile(tail), _UPPER[self.quantile](tail)):
+            payoff = mean + z if self.kind == ADD else mean * z
+            total += float(np.trapezoid(np.abs(payoff - center) ** self.order * tail, x))
+        return total
+
+
+def _normal(q):
+    return stats.norm.ppf(q)
+
+
+def _lognormal(q):
+    return np.exp(1.5 * stats.norm.ppf(q) - 1.125)
+
+
+def _student(q):
+    return stats.t.ppf(q, 1.5)
+
+
+def _pareto(q):  # mean 0
+    return (1.0 - q) ** (-1 / 1.5) - 3.0
+
+
+def _two_sided(q):  # a fair sign
+    return np.where(
+        q < 0.5, -((2 * q) ** (-1 / 1.5)), (2 * np.maximum(1 - q, 1e-300)) ** (-1 / 1.5)
+    )
+
+
+def _zeros(q):  # 95 % zeros, Pareto(1.8) otherwise, mean 1
+    tail = np.maximum(1.0 - q, 1e-300)
+    return np.where(tail < 0.05, 20 * (0.8 / 1.8) * (tail / 0.05) ** (-1 / 1.8), 0.0)
+
+
+_UPPER = {
+    _normal: stats.norm.isf,
+    _lognormal: lambda p: np.exp(1.5 * stats.norm.isf(p) - 1.125),
+    _student: lambda p: stats.t.isf(p, 1.5),
+    _pareto: lambda p: p ** (-1 / 1.5) - 3.0,
+    _two_sided: lambda p: (2 * p) ** (-1 / 1.5),
+    _zeros: lambda p: np.where(p < 0.05, 20 * (0.8 / 1.8) * (p / 0.05) ** (-1 / 1.8), 0.0),
+}
+
+LAWS = {
+    "gaussian": Law(ADD, 0.0, 1.0, 2.0, _normal),
+    "bernoulli": Law(BERNOULLI, 0.1, 0.3, 2.0),
+    "lognormal": Law(MULTIPLY, 1.0, 2.0, 2.0, _lognormal),
+    "t1.5": Law(ADD, 0.0, 2.0, 1.4, _student),
+    "pareto": Law(ADD, 0.0, 2.0, 1.4, _pareto),
+    "pareto-two-sided": Law(ADD, 0.0, 2.0, 1.4, _two_sided),
+    "zeros": Law(MULTIPLY, 1.0, 3.0, 1.7, _zeros),
+}
+
+
+@functools.cache
+def moment_at(law: str, mean: float, center: float) -> float:
+    """Return E|payoff - center|^order of an arm under a law of this name."""
+    return LAWS[law].moment(mean, center)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Means of the arms, noise of the rounds, and what told policies are told."""
+
+    law: str
+    kind: int
+    means: np.ndarray  # (arms,)
+    noise: np.ndarray  # (rounds,)
+    order: float
+    moment: float  # largest raw E|payoff|^order of an arm
+
+    def payoff(self, arm: int, t: int) -> float:
+        """Return the payoff of an arm in round t."""
+        m, z = self.means[arm], self.noise[t]
+        return float(m + z if self.kind == ADD else m * z if self.kind == MULTIPLY else z < m)
+
+
+def problem(law: str, arms: int, rounds: int, seed: int) -> Problem:
+    """Return the problem of a seed; more rounds continue the same noise.
+
+    Examples
+    --------
+    >>> p = problem("zeros", 6, 1000, 0)
+    >>> p.means.max(), p.payoff(0, 0) >= 0.0
+    (np.float64(4.0), True)
+    """
+    seeds = np.random.SeedSequence([zlib.crc32(law.encode()), arms, seed])
+    means_rng, noise_rng = (np.random.default_rng(s) for s in seeds.spawn(2))
+    chosen = LAWS[law]
+    means = chosen.means(arms, means_rng)
+    extremes = (chosen.low, chosen.low + chosen.span)
+    return Problem(
+        law,
+        chosen.kind,
+        means,
+        chosen.noise(rounds, noise_rng),
+        chosen.order,
+        max(moment_at(law, m, 0.0) for m in extremes),
+    )

@@ -1,0 +1,257 @@
+r"""Robust means of many arms with a prior that the arms share, for `Bandit`.
+
+Let arm i have n_i payoffs (weights, if older payoffs count less). Its mean m_i is Huber's estimate
+with a truncation level b_i that grows with n_i, as in the tuning-free principle of Wang, Zheng,
+Zhou & Zhou (Statistica Sinica 31, 2021):
+
+    sum_t min((y_t - c_i)^2 / b_i^2, 1) + k E[min(r^2 / b_i^2, 1)] = g ln(1 + n'_i),   k = 8,
+
+where r are the pooled residuals of all arms, so that an arm with few payoffs is not judged from
+nothing, and n'_i counts payoffs that differ from the most common one (for payoffs with 95 % zeros
+the others alone tell how far the tail reaches). The factor g is learnt: of
+(1/4, 1/2, 1, 2, 4) we take the one with the least estimated error of the differences between arms
+(`_compiled.arm_statistics.choose_factor`). The noise variance v_i of one payoff joins the arm's own
+clipped residuals with 18 pooled ones.
+
+Truncation biases the means of skewed laws, and the more, the fewer payoffs an arm has. The pooled
+residuals tell by how much: h(b) = E[clip(r, -b', b') - clip(r, -b, b)], b' the level of all
+residuals together. Half of h(b_i) is added to m_i, and (h(b_i) / 2)^2 to its squared standard
+error v_i / n_i.
+
+The arms' means are taken to be normal around mu_0 with variance tau^2, both estimated from m_i and
+v_i / n_i (Paule & Mandel 1982), which gives the posterior N(mean_i, std_i^2) of each arm.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailproof._compiled import announce_compilation
+from tailproof._compiled import arm_statistics as compiled
+from tailproof.bandits.payoff_log import PayoffLog
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
+GRID, COARSE = 64, 16  # truncation levels, and how many of them are for rare sizes
+MOST_RESIDUALS = 4096  # of the pooled law
+MOST_ARMS_COMPARED, MOST_PAYOFFS_COMPARED = 256, 2048  # where the factor is chosen
+LARGE_ARM = 4096  # payoffs from which on the pooled law has no weight beside the arm's own
+EVERY_PAYOFF = 24  # up to here the shared quantities are estimated after every payoff
+ROUNDING = 1e-9  # of a typical difference between payoffs: smaller residuals are none
+PRIOR_FLOOR = 0.1  # in units of the typical squared standard error
+
+
+class ArmStatistics:
+    """Posterior means and standard deviations of n arms, updated by payoffs.
+
+    Attributes
+    ----------
+    log
+        The payoffs.
+    mean, std : (n,) arrays
+        Posterior mean and standard deviation of the arms' mean payoffs, not to be changed.
+    stats : (n, COLUMNS) array
+        What is kept of each arm, see `_compiled.arm_statistics`.
+    """
+
+    def __init__(self, count: int, half_life: float | None) -> None:
+        announce_compilation(compiled.fit_arms, compiled.add_payoff, compiled.choose_factor)
+        self.log = PayoffLog()
+        self.half_life = half_life
+        self.stats = np.zeros((0, compiled.COLUMNS))
+        self.last = np.zeros(0, dtype=np.int64)
+        self.mean = np.zeros(0)
+        self.std = np.zeros(0)
+        self.shared = np.zeros(compiled.SHARED)
+        self.shared[compiled.DECAY] = 0.0 if half_life is None else math.log(2.0) / half_life
+        self._forget_estimates()
+        self.prior_mean, self.prior_variance = 0.0, 1.0
+        self.next_refresh = 1
+        self.add_arms(count)
+
+    def _forget_estimates(self) -> None:
+        """Set everything but the payoffs to what it is before the first one."""
+        self.stats[:] = 0.0
+        self.law = compiled.pooled_law(np.zeros(0), np.ones(GRID), 1.0)
+        self.shared[compiled.ATOM_FREE] = 1.0
+        self.shared[compiled.FACTOR] = FACTORS[0]
+        self.shared[compiled.NOISE_FLOOR] = 0.0
+        # Set by a prior with a kernel: what residuals are taken from, and its share of variance.
+        self.residual_center: Array | None = None
+        self.residual_leverage: Array | None = None
+
+    def add_arms(self, count: int) -> None:
+        """Add arms without payoffs: their means are drawn from the shared prior."""
+        new = np.zeros((count, compiled.COLUMNS))
+        new[:, compiled.PRIOR_MEAN] = self.prior_mean
+        new[:, compiled.PRIOR_VARIANCE] = self.prior_variance
+        self.stats = np.concatenate([self.stats, new])
+        self.last = np.concatenate([self.last, np.full(count, -1)])
+        self.mean = np.concatenate([self.mean, np.full(count, self.prior_mean)])
+        self.std = np.concatenate([self.std, np.full(count, math.sqrt(self.prior_variance))])
+
+    @property
+    def counts(self) -> Array:
+        """Number of payoffs of each arm, (n,)."""
+        return self.stats[:, compiled.COUNT]
+
+    @property
+    def effective(self) -> Array:
+        """Total weight of each arm's payoffs now, (n,): the counts, if there is no half-life."""
+        ages = self.log.clock - self.stats[:, compiled.TOLD_AT]
+        return np.asarray(
+            self.stats[:, compiled.WEIGHT] * np.exp(-self.shared[compiled.DECAY] * ages)
+        )
+
+    def add(self, arm: int, payoff: float) -> bool:
+        """Add one payoff; return whether the shared quantities were estimated anew."""
+        t = self.log.append(arm, payoff)
+        self.shared[compiled.CLOCK] = self.log.clock
+        compiled.add_payoff(arm, t, self.last, *self.log.columns, self.stats, self.law, self.shared)
+        if self.log.count >= self.next_refresh:
+            self.refresh()
+            return True
+        compiled.posterior(np.array([arm]), self.stats, self.shared, self.mean, self.std)
+        return False
+
+    def extend(self, arms: Indices, payoffs: Array) -> None:
+        """Add many payoffs and estimate everything once."""
+        first = self.log.extend(arms, payoffs)
+        compiled.link_payoffs(
+            first, self.log.count, self.log.arms, self.last, self.log.columns[0], self.stats
+        )
+        self.stats[arms, compiled.NEXT_FIT] = 0.0
+        self.refresh()
+
+    def unite(self, other: ArmStatistics, arm_numbers: Indices) -> int:
+        """Add the other's payoffs that are not here (see `PayoffLog.unite`); return how many."""
+        added = self.log.unite(other.log, arm_numbers)
+        if added:
+            # From nothing, so that the order of merging leaves no trace; the second time with a
+            # prior.
+            self._forget_estimates()
+            self.log.link(self.last, self.stats)
+            self.refresh()
+            self.stats[:, compiled.NEXT_FIT] = 0.0
+            self.refresh()
+        return added
+
+    def arm_payoffs(self, arm: int) -> Array:
+        """Return an arm's payoffs in the order of telling."""
+        return self.log.payoffs[self.log.arms == arm]
+
+    # -- what the arms share
+
+    def refresh(self) -> None:
+        """Estimate what the arms share anew, and every arm with it.
+
+        It happens when the payoffs have grown by a fifth (with a half-life: also whenever a
+        sixteenth of it has passed), so that its share in the cost of a payoff stays constant.
+        """
+        self.shared[compiled.CLOCK] = self.log.clock
+        if self.log.count:
+            played = np.flatnonzero(self.counts > 0)
+            if self.stats[played, compiled.WEIGHT].max() == 0.0:  # the first payoffs
+                self._fit(played)
+                self.stats[played, compiled.NEXT_FIT] = 0.0  # with the pooled law once more
+            self._pool_residuals()
+            self._choose_factor(played)
+            due = self.stats[played, compiled.COUNT] >= self.stats[played, compiled.NEXT_FIT]
+            small = self.stats[played, compiled.COUNT] < LARGE_ARM
+            self._fit(played[due | small])
+            self._estimate_prior(played)
+        self.update_posterior()
+        self.next_refresh = self._next_refresh()
+
+    def _next_refresh(self) -> int:
+        n = self.log.count
+        if n < EVERY_PAYOFF:
+            return n + 1
+        step = math.ceil((compiled.GROWTH - 1.0) * n)
+        if self.half_life is not None:
+            step = min(step, math.ceil(self.half_life / 16.0))
+        return n + step
+
+    def _fit(self, arms: Indices) -> None:
+        compiled.fit_arms(arms, self.last, *self.log.columns, self.stats, self.law, self.shared)
+
+    def _pool_residuals(self) -> None:
+        log, count = self.log, self.log.count
+        first = 0 if self.half_life is None else max(0, count - math.ceil(8.0 * self.half_life))
+        stride = max(1, (count - first) // MOST_RESIDUALS)
+        sample = log.payoffs[first:count:stride]
+        atom = float(np.partition(sample, len(sample) // 2)[len(sample) // 2])
+        center, leverage = self.residual_center, self.residual_leverage
+        if center is None or leverage is None or len(center) != len(self.stats):
+            weight = self.stats[:, compiled.WEIGHT]
+            center = self.stats[:, compiled.MEAN]
+            leverage = np.where(weight > 1.5, 1.0 / np.maximum(weight, 1.5), 1.0)
+        residuals = compiled.pooled_residuals(
+            log.arms, log.payoffs, first, count, stride, center, leverage
+        )
+        size = np.abs(residuals)
+        far = max(float(size.max(initial=0.0)), float(np.abs(sample - atom).max())) or 1.0
+        apart = np.abs(sample - atom)
+        typical = float(np.median(apart[apart > 0.0])) if apart.any() else 1.0
+        positive = size[size > ROUNDING * typical]
+        target = max(
+            self.shared[compiled.FACTOR] * math.log1p(len(residuals)), compiled.LEAST_TARGET
+        )
+        self.law = compiled.pooled_law(residuals, _levels(positive, far, count), target)
+        self.shared[compiled.ATOM] = atom
+        self.shared[compiled.ATOM_FREE] = float(np.mean(sample != atom))
+        self.shared[compiled.NOISE_FLOOR] = max((ROUNDING * typical) ** 2, 1e-300)
+
+    def _choose_factor(self, played: Indices) -> None:
+        enough = played[self.stats[played, compiled.WEIGHT] >= 4.0]
+        if len(enough) < 2:
+            return
+        enough = enough[:: math.ceil(len(enough) / MOST_ARMS_COMPARED)]
+        self.shared[compiled.FACTOR] = compiled.choose_factor(
+            enough,
+            self.last,
+            *self.log.columns,
+            self.stats,
+            self.law,
+            self.shared,
+            FACTORS,
+            MOST_PAYOFFS_COMPARED,
+        )
+
+    def _estimate_prior(self, played: Indices) -> None:
+        rows = self.stats[played]
+        weight = self.effective[played]
+        heard = weight > 0.0
+        means = rows[heard, compiled.MEAN]
+        variances = rows[heard, compiled.NOISE] / weight[heard] + rows[heard, compiled.SYSTEMATIC]
+        if not means.size:
+            return
+        mu, tau2 = compiled.paule_mandel(means, variances)
+        typical = 1.0 / float(np.mean(1.0 / variances))
+        self.prior_mean = float(mu)
+        self.prior_variance = max(float(tau2) + PRIOR_FLOOR * typical, 1e-300)
+        self.stats[:, compiled.PRIOR_MEAN] = self.prior_mean
+        self.stats[:, compiled.PRIOR_VARIANCE] = self.prior_variance
+
+    def update_posterior(self) -> None:
+        """Compute posterior mean and standard deviation of all arms at the present clock."""
+        self.shared[compiled.CLOCK] = self.log.clock
+        compiled.posterior(np.arange(len(self.stats)), self.stats, self.shared, self.mean, self.std)
+
+
+def _levels(size: Array, far: float, count: int) -> Array:
+    """Return the grid of truncation levels (GRID,) for residuals of positive `size`.
+
+    It is fine in the range of most residuals and reaches, in coarse steps, so far that nothing is
+    truncated.
+    """
+    typical, large = (float(q) for q in np.quantile(size, (0.5, 0.99))) if size.size else (far, far)
+    lowest, middle = 0.05 * typical, 100.0 * large
+    highest = max(4.0 * math.sqrt(count) * far, 2.0 * middle)
+    fine = np.geomspace(lowest, middle, GRID - COARSE, endpoint=False)
+    return np.concatenate([fine, np.geomspace(middle, highest, COARSE)])

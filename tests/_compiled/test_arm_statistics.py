@@ -1,0 +1,111 @@
+"""Robust statistics of arms against their formulas, written out with numpy."""
+
+import numpy as np
+import pytest
+
+from tailproof._compiled import arm_statistics as compiled
+
+
+@pytest.fixture
+def law():
+    residuals = np.random.default_rng(0).standard_t(2.0, 2_000)
+    return compiled.pooled_law(residuals, np.geomspace(0.05, 1e4, 64), 2.0), residuals
+
+
+def shared(factor=1.0):
+    result = np.zeros(compiled.SHARED)
+    result[compiled.ATOM], result[compiled.ATOM_FREE] = np.inf, 1.0
+    result[compiled.FACTOR] = factor
+    return result
+
+
+def test_the_pooled_law_is_that_of_the_residuals(law):
+    table, residuals = law
+    for j in (0, 20, 40, 63):
+        b = table[compiled.LEVEL, j]
+        assert table[compiled.SHARE, j] == pytest.approx(np.minimum(residuals**2 / b**2, 1).mean())
+        assert table[compiled.VARIANCE, j] == pytest.approx(np.minimum(residuals**2, b**2).mean())
+        assert table[compiled.INSIDE, j] == pytest.approx((np.abs(residuals) < b).mean())
+    top = np.flatnonzero(len(residuals) * table[compiled.SHARE] <= 2.0)[0]
+    most = table[compiled.LEVEL, top]
+    for j in (0, 30):
+        b = table[compiled.LEVEL, j]
+        hidden = np.clip(residuals, -most, most) - np.clip(residuals, -b, b)
+        assert table[compiled.HIDDEN, j] == pytest.approx(hidden.mean())
+
+
+def test_the_level_is_the_smallest_that_meets_its_target(law):
+    table, _ = law
+    x = np.random.default_rng(1).standard_t(1.5, 80)
+    w = np.linspace(0.5, 1.0, 80)
+    at = compiled.solve_level(x, w, 80, 0.3, table, 5.0)
+
+    def total(j):
+        b = table[compiled.LEVEL, j]
+        own = (w * np.minimum((x - 0.3) ** 2 / b**2, 1.0)).sum()
+        return own + compiled.PSEUDO_PAYOFFS * table[compiled.SHARE, j]
+
+    assert total(at) <= 5.0 < total(at - 1)
+
+
+def test_the_center_solves_the_equation_of_huber_with_the_prior(law):
+    table, _ = law
+    x = np.random.default_rng(2).standard_t(1.5, 200) + 3.0
+    w = np.ones(200)
+    c, b, clipped, total, noise, _ = compiled.huber_fit(
+        x, w, 200, np.median(x), 1.0, 10.0, table, shared(), 1.0
+    )
+    assert total == 200.0
+    assert clipped == pytest.approx(np.clip(x - c, -b, b).sum())
+    assert clipped == pytest.approx(10.0 * (c - 1.0), abs=0.05 * b)  # after four steps
+    assert noise > 0.0
+
+
+def test_a_payoff_between_fits_changes_the_arm_as_a_sum_would(law):
+    table, _ = law
+    count = 30
+    payoffs = np.random.default_rng(3).standard_normal(count + 1)
+    stamps, previous = np.arange(1.0, count + 2.0), np.full(count + 1, -1)
+    told, last = np.zeros(count + 1, dtype=np.int64), np.array([-1])
+    stats, common = np.zeros((1, compiled.COLUMNS)), shared()
+    compiled.link_payoffs(0, count, told, last, previous, stats)
+    common[compiled.CLOCK] = count
+    columns = (last, previous, payoffs, stamps, stats, table, common)
+    compiled.fit_arms(np.array([0]), *columns)
+    row = stats[0].copy()
+    common[compiled.CLOCK] = count + 1
+    compiled.add_payoff(0, count, *columns)
+    new = np.clip(payoffs[count] - row[compiled.CENTER], -row[compiled.CUT], row[compiled.CUT])
+    clipped = row[compiled.CLIPPED] + new
+    expected = row[compiled.CENTER] + clipped / (count + 1) + row[compiled.SHIFT]
+    assert stats[0, compiled.MEAN] == pytest.approx(expected)
+    assert stats[0, compiled.COUNT] == count + 1
+
+
+def test_older_payoffs_count_less_and_are_forgotten():
+    payoffs, stamps = np.arange(100.0), np.arange(1.0, 101.0)
+    previous, last = np.arange(-1, 99), np.array([99])
+    x, w = np.empty(100), np.empty(100)
+    n = compiled.gather(last, previous, payoffs, stamps, 0, 100.0, np.log(2.0), 100, x, w)
+    assert n == 30  # 2^-30 is the first weight below 1e-9
+    assert w[:4] == pytest.approx([1.0, 0.5, 0.25, 0.125])
+    assert x[:3].tolist() == [99.0, 98.0, 97.0]
+
+
+def test_paule_and_mandel_find_mean_and_variance_between_arms():
+    """2,000 arms: the estimates are within four of their standard errors."""
+    rng = np.random.default_rng(4)
+    variances = rng.uniform(0.5, 2.0, 2_000)
+    means = rng.normal(5.0, 2.0, 2_000) + rng.standard_normal(2_000) * np.sqrt(variances)
+    mu, tau2 = compiled.paule_mandel(means, variances)
+    assert mu == pytest.approx(5.0, abs=4 * np.sqrt(5.25 / 2_000))
+    assert tau2 == pytest.approx(4.0, abs=4 * 5.25 * np.sqrt(2 / 2_000))
+    assert compiled.paule_mandel(np.ones(3), np.ones(3)) == pytest.approx((1.0, 0.0))
+
+
+def test_contenders_are_all_arms_that_can_win():
+    mean, std = np.array([0.0, 1.0, 5.0, 4.0]), np.array([2.0, 0.1, 0.5, 0.5])
+    active = np.array([True, True, True, False])
+    assert compiled.contenders(mean, std, active, 3.0).tolist() == [0, 2]
+    assert compiled.best_draw(np.array([0, 2]), mean, std, 1.0, np.array([3.0, 0.0])) == 0
+    assert compiled.count_competitors(mean, std, active, 2.0) == 1
