@@ -19,6 +19,7 @@ import tailproof as tp
 from tailproof._util.console import text_table
 
 LENGTHSCALE = 0.2
+FIRST_SEED = 1_000  # constants of the kernel prior were chosen on seeds 0 to 4
 NOISES = {
     "gaussian": lambda rng, n: rng.standard_normal(n),
     "t1.5": lambda rng, n: rng.standard_t(1.5, n),
@@ -71,7 +72,7 @@ def main(argv=None) -> int:
         for law, draw in NOISES.items():
             results: dict[str, list[float]] = {}
             for seed in range(args.seeds):
-                rng = np.random.default_rng([seed, len(X)])
+                rng = np.random.default_rng([FIRST_SEED + seed, len(X)])
                 f, noise = smooth_means(X, rng), draw(rng, args.rounds)
                 for name, policy in policies(X, seed):
                     results.setdefault(name, []).append(regret(policy, f, noise))
