@@ -17,7 +17,6 @@ COLUMNS = 4
 _COLORS = {
     OURS: "#000000",
     "gp-ucb": "#0072b2",
-    "clipped-gp-ucb": "#56b4e9",
     "student-t-gp": "#009e73",
     "tgp-ucb": "#8c8c8c",
     "ata-gp-ucb": "#8c8c8c",
@@ -28,7 +27,7 @@ _COLORS = {
     "botorch-ucb": "#882255",
     "botorch-rrp": "#44aa99",
 }
-_DASHED = {"ata-gp-ucb", "botorch-ucb", "clipped-gp-ucb"}
+_DASHED = {"ata-gp-ucb", "botorch-ucb"}
 
 
 def panels(results: Results) -> dict[str, tuple[ProblemName, ...]]:

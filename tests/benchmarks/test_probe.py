@@ -38,14 +38,13 @@ def saved(folder):
 def test_a_damaged_file_that_behaves_otherwise_is_counted(tmp_path):
     path, expected = saved(tmp_path)
     members = read_members(path)
-    write_members(
-        path, members | {"header.json": members["header.json"].replace(b'"seed": 0', b'"seed": 1')}
-    )
+    header = members["header.json"].replace(b'"minimize": false', b'"minimize": true')
+    write_members(path, members | {"header.json": header})
     tally = probe_cases.Tally("state files, bytes flipped")
-    probe_files.verdict(path, "seed", expected, tally)
-    assert tally.broken == ["seed: damage changes what it does"]
+    probe_files.verdict(path, "aim", expected, tally)
+    assert tally.broken == ["aim: damage changes what it does"]
     edited = probe_cases.Tally("state files, header edited")
-    probe_files.verdict(path, "seed", expected, edited)
+    probe_files.verdict(path, "aim", expected, edited)
     assert edited.remarks == {"another sound run": 1}
 
 
@@ -56,8 +55,9 @@ def test_an_optimizer_that_contradicts_its_payoffs_is_counted(tmp_path, monkeypa
     def wrong(path):
         optimizer = real(path)
         optimizer.predict([dict(optimizer.trials[0].trial.params)])
-        model = optimizer._model
-        optimizer._model = type(model)(**vars(model) | {"location": model.location + 1e3})
+        model = optimizer._models["robust"]
+        moved = type(model)(**vars(model) | {"location": model.location + 1e3})
+        optimizer._models["robust"] = moved
         optimizer._posterior = None
         return optimizer
 

@@ -1,6 +1,7 @@
 """`tailproof compare`: what it prints and writes, exit codes, and wrong input in one line."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -252,5 +253,7 @@ def test_pytest_benchmark_itself(tmp_path):
         tmp_path / "test_it.py", "def test_it(benchmark):\n    benchmark(sorted, [3, 1])\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "--benchmark-json=b.json", test.name]
-    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+    # It measures nothing in a worker of pytest-xdist, as which this test may run.
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=outside)
     assert read_benchmark_file(tmp_path / "b.json").times["test_it.py::test_it"].size > 4

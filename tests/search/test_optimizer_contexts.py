@@ -36,7 +36,8 @@ def test_what_is_best_depends_on_the_context(opt):
         for load in (1.0, 9.0):
             found = opt.recommend(context={"day": day, "load": load})
             assert (found.params["day"], found.params["load"]) == (day, load)
-            assert found.params["x"] == pytest.approx(best + 0.01 * load, abs=0.15)
+            # Within 0.2 the cost is at most 0.04, two scales of the noise.
+            assert found.params["x"] == pytest.approx(best + 0.01 * load, abs=0.2)
             assert found.lower < found.mean < found.upper
 
 
@@ -134,12 +135,10 @@ def test_mixed_spaces_are_searched_inside_the_context():
 
 
 @pytest.mark.parametrize("period", [2, 3, 4])
-def test_exploratory_designs_cover_every_context_that_comes_in_turns(period):
-    """Squares leave out a third of the remainders, and every second Sobol point half of an axis."""
+def test_initial_designs_cover_every_context_that_comes_in_turns(period):
+    """Every second Sobol point would cover half of an axis."""
     space = tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1), turn=tp.Int(0, 3))
-    opt = tp.Optimizer(
-        space, seed=1, options=tp.Options(exploration_rate=40.0)
-    )  # all of the first 400
+    opt = tp.Optimizer(space, seed=1, options=tp.Options(n_initial=400))
     places = {turn: [] for turn in range(period)}
     for number in range(40 * period):
         params = opt.propose(number, context={"turn": number % period})
@@ -148,24 +147,6 @@ def test_exploratory_designs_cover_every_context_that_comes_in_turns(period):
         for axis in np.array(where).T:
             # Of 40 points fewer than 8 in a half: less than 1 in 30,000.
             assert 8 <= (axis < 0.5).sum() <= 32
-
-
-def test_exploratory_trials_in_contexts_are_as_many_and_in_every_context():
-    optimizers, options = [], tp.Options(exploration_rate=1.0)
-    for sign in (-1.0, 1.0):
-        space = tp.Space(x=tp.Float(0, 1), turn=tp.Int(0, 2))
-        opt = tp.Optimizer(space, seed=4, options=options)
-        for index in range(12):
-            x = (0.618 * index) % 1.0
-            opt.add({"x": x, "turn": index % 3}, sign * x)
-        optimizers.append(opt)
-    turns = [0, 0, 0]
-    for number in range(12, 212):
-        context = {"turn": number % 3}
-        first, second = (opt.propose(number, context=context) for opt in optimizers)
-        turns[number % 3] += first == second  # whatever the payoffs say
-    assert 4 <= sum(turns) <= 20  # sqrt(212) - sqrt(12) is 11
-    assert min(turns) >= 1
 
 
 def test_the_best_observed_payoff_is_of_the_context_where_one_was_measured():

@@ -24,7 +24,13 @@ from tailproof.search.decision import plan as decision
 from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.model.fit import fit_model, next_refit
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
-from tailproof.search.model.posterior import Posterior, condition, interval, keep_sign
+from tailproof.search.model.posterior import (
+    Posterior,
+    condition,
+    influence_of_most_extreme,
+    interval,
+    keep_sign,
+)
 from tailproof.search.options import Options, kernel_layout
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.parameters import Float
@@ -442,12 +448,13 @@ class Optimizer:
             inside = space.contains(seen)
             completed = [d for d, agrees in zip(completed, inside, strict=True) if agrees]
             completed = completed or list(self._completed.values())
-            seen = seen[inside]
-        if len(seen):
-            # Of what was measured: a mean between measured places is the model's alone.
-            u = seen[int(np.argmax(posterior.ucb(self.space.encode(seen), 0.0)))]
+            # Few or none were measured in the context: the model says what is best there.
+            u = maximize_ucb(space, posterior, 0.0, seen, rng)
+            places = np.vstack([seen[inside], u])
         else:
-            u = maximize_ucb(space, posterior, 0.0, np.array(self._positions), rng)
+            # Of what was measured: a mean between measured places is the model's alone.
+            places = seen
+        u = places[int(np.argmax(posterior.ucb(self.space.encode(places), 0.0)))]
         confirmed = None if context is not None else decision.confirmed_place(self, level)
         u = decision.reliable_place(self, u, space, level) if confirmed is None else confirmed
         prediction = self._predict_at(posterior, u[None], level)
@@ -534,7 +541,7 @@ class Optimizer:
 
     def _search_space(self, context: Mapping[str, Any] | None) -> AnySpace:
         """Return what is searched: the space, or the part of it that agrees with a context."""
-        return self.space if context is None else ContextSpace(self.space, context)
+        return ContextSpace(self.space, context) if context else self.space
 
     def _params_at(self, u: Array, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the configuration at u; continuous values that were given keep all their digits.
@@ -627,9 +634,9 @@ class Optimizer:
 
     def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:
         X = self.space.encode(U)
-        mean, lower, upper = interval(
-            posterior, self._observations(), self._configs[ROBUST], X, level
-        )
+        config, observations = self._configs[ROBUST], self._observations()
+        sway = influence_of_most_extreme(posterior, observations, config, X)
+        mean, lower, upper = interval(posterior, X, level, sway)
         if self.minimize:
             mean, lower, upper = -mean, -upper, -lower
         payoffs = [done.value for done in self._completed.values()]

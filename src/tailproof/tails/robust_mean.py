@@ -43,7 +43,7 @@ def robust_mean(values: NDArray[np.float64], level: float = 0.9) -> MeanEstimate
     --------
     >>> values = np.array([1.0, 2.0, 3.0, 2.0, 1.0, 3.0, 2.0, 1.0, 3.0, 1000.0])
     >>> found = robust_mean(values)
-    >>> found.lower < found.mean < values.mean() < found.upper
+    >>> bool(found.lower < found.mean < values.mean() < found.upper)
     True
     """
     n = values.size

@@ -13,7 +13,6 @@ from tailproof.search.model.fit import (
     fit_model,
     is_sparse,
     known_variances,
-    location_and_scale,
     next_refit,
 )
 from tailproof.search.model.parameters import ModelConfig, Observations
@@ -87,25 +86,6 @@ def test_refits_become_rarer():
     assert len(due) < 50
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "expected"),
-    [
-        ([5.0], (5.0, 1.0)),
-        ([5.0, 5.0, 5.0], (5.0, 1.0)),
-        ([0.0] * 10 + [3.0], (0.0, 3.0)),
-        ([0.0] * 10 + [3.0, -2.0], (0.0, 2.0)),
-    ],
-)
-def test_payoffs_that_hardly_vary_have_a_scale(payoffs, expected):
-    assert location_and_scale(np.array(payoffs)) == expected
-
-
-def test_the_scale_is_a_standard_deviation_for_gaussian_payoffs():
-    location, scale = location_and_scale(np.random.default_rng(0).normal(3.0, 2.0, 20_000))
-    assert location == pytest.approx(3.0, abs=0.1)
-    assert scale == pytest.approx(2.0, rel=0.05)
-
-
 def test_a_fit_that_starts_from_another_ends_near_the_one_that_does_not():
     told, config = observations(120), CONFIGS["learnt"]
     fresh = fit_model(told, None, config)
@@ -135,10 +115,10 @@ def test_multiplicative_noise_is_met_with_a_logarithm():
     rng = np.random.default_rng(0)
     points = rng.random((150, 2))
     truth = np.exp(5.0 * points[:, 0])
-    told = single_payoffs(points, truth * np.exp(0.5 * rng.standard_normal(150) - 0.125))
+    told = single_payoffs(points, -truth * np.exp(0.5 * rng.standard_normal(150) - 0.125))
     model = fit_model(told, None, CONFIGS["learnt"])
-    assert model.warp.kind == "upper"
-    ratio = means(told, CONFIGS["learnt"]) / truth
+    assert model.warp.kind == "log"
+    ratio = -means(told, CONFIGS["learnt"]) / truth
     assert float(np.exp(np.mean(np.log(ratio)))) == pytest.approx(1.0, abs=0.15)
 
 
@@ -179,13 +159,13 @@ def test_standardized_errors_are_rounded_and_finite():
 def test_known_variances_are_in_warped_units():
     rng = np.random.default_rng(0)
     points = rng.random((60, 2))
-    told = single_payoffs(points, np.exp(6.0 * points[:, 0] + 0.1 * rng.standard_normal(60)))
+    told = single_payoffs(points, -np.exp(6.0 * points[:, 0] + 0.1 * rng.standard_normal(60)))
     model = fit_model(told, None, CONFIGS["learnt"])
-    assert model.warp.kind == "upper"
-    sem = np.full(60, 0.01) * told.payoffs
+    assert model.warp.kind == "log"
+    sem = np.full(60, 0.01) * np.abs(told.payoffs)
     t = model.standardize(told.payoffs)
     found = known_variances(Observations(points, told.payoffs, sem), model, t)
-    ends = [model.warp.forward(t + sign * 0.01 * told.payoffs / model.scale) for sign in (1, -1)]
+    ends = [model.warp.forward(t + sign * sem / model.scale) for sign in (1, -1)]
     np.testing.assert_allclose(np.sqrt(found), (ends[0] - ends[1]) / 2.0, rtol=0.05)
     assert np.isnan(known_variances(told, model, t)).all()
 

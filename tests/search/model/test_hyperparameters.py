@@ -10,7 +10,7 @@ from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.hyperparameters import (
     Prior,
     Sample,
-    likelihood_rows,
+    evenly_spaced,
     log_marginal_likelihood,
     maximize_posterior,
     negative_log_posterior,
@@ -111,7 +111,7 @@ def test_maximize_posterior_sees_the_noise_of_repeated_points():
     C = np.repeat(rng.random((60, 2)), 2, axis=0)
     payoffs = np.repeat(np.sin(5.0 * C[::2, 0]), 2) + 0.5 * rng.standard_normal(120)
     sample = Sample.summarize(C, payoffs, np.ones(120))
-    found = maximize_posterior(layout, sample, Prior(), prior_median(Prior(), 2))
+    found = maximize_posterior(layout, sample, Prior(), prior_median(Prior(), 2), 25)
     assert found.noise_var == pytest.approx(0.25, rel=0.5)
 
 
@@ -169,9 +169,9 @@ def test_the_scatter_is_the_weighted_sum_of_squares_within_points():
 
 
 def test_a_likelihood_is_computed_from_all_payoffs_or_from_some_over_all_time():
-    assert likelihood_rows(7).tolist() == list(range(7))
+    assert evenly_spaced(7, KERNEL.rows).tolist() == list(range(7))
     count = 5 * KERNEL.rows
-    rows = likelihood_rows(count)
+    rows = evenly_spaced(count, KERNEL.rows)
     assert len(rows) == len(set(rows.tolist())) == KERNEL.rows
     assert (rows[0], rows[-1]) == (0, count - 1)
     points = np.random.default_rng(0).random((count, 2))

@@ -1,4 +1,4 @@
-"""Designs that do not depend on the model: the initial trials, and trials that explore."""
+"""Designs that do not depend on the model: the initial trials."""
 
 from __future__ import annotations
 

@@ -212,40 +212,37 @@ def condition(
 
 
 def interval(
-    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, level: float
+    posterior: Posterior, X: Array, level: float, sway: Array | float = 0.0
 ) -> tuple[Array, Array, Array]:
     """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
 
-    In units of the payoff, larger is better; `level` is in (0, 1). The posterior has no pending
-    trials and was made from `observations` and `config`. Intervals are practical: their coverage
-    was measured, not proved. They add what the bound on residuals may hide, and how far the mean
-    moves without the most extreme payoff.
+    In units of the payoff, larger is better; `level` is in (0, 1). Intervals are practical: their
+    coverage was measured, not proved. They add what the bound on residuals may hide, and `sway`,
+    how far the mean moves without the most extreme payoff (`influence_of_most_extreme`).
     """
     mean, deviation = posterior.predict(X)
     factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
     c, warp = posterior.correction, posterior.parameters.warp
-    half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean)))
-    half = half + _influence_of_most_extreme(posterior, observations, config, X, mean)
+    half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean))) + sway
     return posterior.payoff(mean), posterior.payoff(mean - half), posterior.payoff(mean + half)
 
 
-def _influence_of_most_extreme(
-    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array, mean: Array
+def influence_of_most_extreme(
+    posterior: Posterior, observations: Observations, config: ModelConfig, X: Array
 ) -> Array:
-    """Return how far the means (k,) at the rows of X move without the most extreme payoff."""
-    if posterior.extreme is None:
+    """Return how far the means at the rows of X move without the most extreme payoff, (k,).
+
+    In warped units. The posterior has no pending trials and was made from `observations` and
+    `config`.
+    """
+    extreme, parameters = posterior.extreme, posterior.parameters
+    if extreme is None:
         return np.zeros(len(X))
-    others = np.flatnonzero(np.arange(len(observations)) != posterior.extreme)
-    parameters = posterior.parameters
-    precision = (
-        np.delete(parameters.precision, posterior.extreme, None)
-        if (posterior.extreme < len(parameters.precision))
-        else parameters.precision
-    )
-    rest = observations.take(others)
-    parameters = replace(parameters, precision=precision)
+    rest = observations.take(np.flatnonzero(np.arange(len(observations)) != extreme))
+    if extreme < len(parameters.precision):
+        parameters = replace(parameters, precision=np.delete(parameters.precision, extreme))
     without = condition(rest, rest.points[:0], parameters, config)
-    return np.abs(without.predict(X)[0] - mean)
+    return np.abs(without.predict(X)[0] - posterior.predict(X)[0])
 
 
 def keep_sign(values: Array, least: float, largest: float) -> Array:
