@@ -285,3 +285,25 @@ def test_one_payoff_of_1e12_among_120_moves_the_recommended_value_little(law, di
         usual, after = found
         assert abs(after.mean - usual.mean) < 0.5 * (after.upper - after.lower)
         assert abs(after.mean - usual.mean) < 3.0 * max(usual.upper - usual.lower, 0.5)
+
+
+# ---- sparse payoffs -----------------------------------------------------------------------------
+
+
+def test_means_of_mostly_zero_payoffs_are_those_of_the_variants():
+    # 95 % zeros, else exponential with mean 20 or 40; 2,000 payoffs a variant: the standard errors
+    # of the means 1 and 2 are 0.14 and 0.28. A factor of 1.5 is at least 2.3 of them away.
+    rng = np.random.default_rng(0)
+    opt = tp.Optimizer(tp.Space(variant=tp.Choice("low", "high")))
+    means = {"low": 20.0, "high": 40.0}
+    for _ in range(2_000):
+        for variant, mean in means.items():
+            buys = rng.random() < 0.05
+            opt.add({"variant": variant}, float(rng.exponential(mean)) if buys else 0.0)
+    estimate = opt.predict([{"variant": variant} for variant in means])
+    truth = np.array([1.0, 2.0])
+    assert (estimate.mean / truth > 1.0 / 1.5).all()
+    assert (estimate.mean / truth < 1.5).all()
+    assert (estimate.lower <= truth).all()
+    assert (truth <= estimate.upper).all()
+    assert opt.recommend().params == {"variant": "high"}

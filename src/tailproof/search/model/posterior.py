@@ -190,6 +190,8 @@ def condition(
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
+    if math.isfinite(parameters.truncation):  # the fit found payoffs that are mostly equal
+        config = config.direct()
     t = parameters.truncate(parameters.standardize(observations.payoffs))
     u = np.ones(len(t))
     u[: len(parameters.precision)] = parameters.precision[: len(t)]
