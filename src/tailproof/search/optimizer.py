@@ -589,6 +589,9 @@ class Optimizer:
         U = self._stack_positions(pending)
         seen = np.vstack([np.array(self._positions), U])
         rng = np.random.default_rng([seed, number])
+        # Whether outliers are more frequent in some places is not known: it is supposed as often as
+        # it is probable (Thompson sampling of the hypothesis).
+        posterior = posterior.suppose(rng.random() < posterior.correction.probability)
         u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
         crowded = len(U) and space.count is None and _count_trials_near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [seed, 0, 5]) if crowded else u

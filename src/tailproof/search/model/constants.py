@@ -68,13 +68,22 @@ class TailConstants:
 
     exceedances: float = math.log(10.0)  # residuals that may reach the bound: ln(1 / 0.1)
     outlier: float = 6.0  # robust standard deviations beyond which residuals are outliers
-    outlier_log_odds: float = -2.5
-    log_odds: float = -1.0  # prior log odds of a correction that varies over the space
-    signal_shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.7)
-    indifference: float = 1.0  # difference of log likelihoods
-    least_probability: float = 0.02
-    features: int = 96  # of the process of a varying correction: it is known roughly only
+    least_probability: float = 0.02  # of a rate that varies, below which it is left out
     large_shift: float = 0.5  # from the location to the mean, in robust standard deviations
+
+
+@dataclass(frozen=True)
+class OutlierConstants:
+    """Of `tailproof.search.model.outlier_rate`."""
+
+    signals: tuple[float, ...] = (1.0, 4.0, 10.0)  # variances of the log odds over the space
+    prior_log_odds: float = 0.0  # of a rate that varies
+    rows: int = 256  # payoffs that its evidence is computed from
+    features: int = 96  # of its process: it is known roughly only
+    newton_steps: int = 12
+    steps_between: int = 3  # of Newton's method between fits
+    tolerance: float = 1e-3  # of the log likelihood
+    least_curvature: float = 0.01  # of the log likelihood of one payoff, for Newton's method
 
 
 @dataclass(frozen=True)
@@ -106,3 +115,4 @@ class IntervalConstants:
 FIT, INTERVAL = FitConstants(), IntervalConstants()
 STANDARDIZE, SPARSE, KERNEL = StandardizeConstants(), SparseConstants(), KernelConstants()
 WARP, NOISE, TAIL = WarpConstants(), NoiseConstants(), TailConstants()
+OUTLIER = OutlierConstants()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri, ndtri_exp
+from scipy.special import ndtri
 
 from tailproof.search.model.constants import FIT, INTERVAL, TAIL
 from tailproof.search.model.fit import fit_location
@@ -60,11 +60,11 @@ class Posterior:
     def _varying(self, X: Array) -> tuple[Array, Array]:
         """Return the shift of a correction that varies, less the constant's, and its variance."""
         c, warp = self.correction, self.parameters.warp
-        assert c.deviation is not None
-        mean, variance = c.deviation.predict(X)
-        value = c.mean + c.scale * mean
+        assert c.rate is not None
+        mean, variance = c.rate.deviation.predict(X)
+        value, slope = c.varying(mean)
         shift = warp.shift(value) - warp.shift(np.array(c.mean))
-        return shift, variance * (c.scale * warp.shift_slope(value)) ** 2
+        return shift, variance * (c.size * slope * warp.shift_slope(value)) ** 2
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of f at the rows of X (n, p), in warped units."""
@@ -73,58 +73,62 @@ class Posterior:
         constant = np.array(c.mean)
         mean = mean + warp.shift(constant)
         variance = variance + c.variance * warp.shift_slope(constant) ** 2
-        if c.deviation is None:
+        if c.rate is None:
             return mean, np.sqrt(variance)
         shift, shift_variance = self._varying(X)
         p = c.probability
         return mean + p * shift, np.sqrt(variance + p * shift_variance + p * (1 - p) * shift**2)
 
+    def suppose(self, varies: bool) -> Posterior:
+        """Return the posterior if the rate of outliers varies over the space, or if it does not.
+
+        Examples
+        --------
+        >>> import tailproof as tp
+        """
+        if self.correction.rate is None:
+            return self
+        if varies:
+            return replace(self, correction=replace(self.correction, probability=1.0))
+        return replace(self, correction=replace(self.correction, rate=None))
+
     def ucb(self, X: Array, kappa: float) -> Array:
         """Return the upper confidence bound that the search maximizes at the rows of X (n, p).
 
-        Whether the correction varies is not known. The bound is the larger one of two: `kappa`
-        deviations above the mean if it does not, and if it does, the fewer deviations the less
-        probable that is (`_adjusted_kappa`). For `kappa` 0 it is the mean over both cases. The
-        constant of the correction and its uncertainty do not affect the ranking.
+        It is `kappa` deviations above the mean. The constant of the correction and its uncertainty
+        do not affect the ranking and are left out.
         """
         c = self.correction
         mean, variance = self.location.predict(X)
-        if c.deviation is None:
+        if c.rate is None:
             return mean + kappa * np.sqrt(variance)
         shift, shift_variance = self._varying(X)
-        if kappa == 0.0:
-            return mean + c.probability * shift
-        bound = _adjusted_kappa(kappa, c.probability)
-        return np.maximum(
-            mean + kappa * np.sqrt(variance),
-            mean + shift + bound * np.sqrt(variance + shift_variance),
-        )
+        p = c.probability
+        return mean + p * shift + kappa * np.sqrt(variance + p * shift_variance)
 
     def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
         """Return `ucb` at one point x (p,), and its gradient."""
         c, warp = self.correction, self.parameters.warp
         mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
-        constant = _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
-        if c.deviation is None:
-            return constant
-        delta, delta_variance, delta_gradient, gradient = c.deviation.predict_gradient(x)
-        value = np.array(c.mean + c.scale * delta)
-        slope = float(warp.shift_slope(value)) * c.scale
+        if c.rate is None:
+            return _upper_confidence_bound(
+                mean, mean_gradient, variance, variance_gradient, kappa
+            )
+        delta, delta_variance, delta_gradient, gradient = c.rate.deviation.predict_gradient(x)
+        value, rate_slope = c.varying(np.array(delta))
+        rate, p = float(value - c.rest) / c.size, c.probability
+        slope = float(warp.shift_slope(value) * rate_slope) * c.size
         shift = float(warp.shift(value) - warp.shift(np.array(c.mean)))
-        shift_gradient = slope * delta_gradient
-        if kappa == 0.0:
-            p = c.probability
-            return mean + p * shift, mean_gradient + p * shift_gradient
-        # d slope^2 = 2 slope d slope, and shift'' = curvature shift'^2.
-        slope_gradient = 2.0 * slope**3 * warp.shift_curvature * delta_gradient
-        varying = _upper_confidence_bound(
-            mean + shift,
-            mean_gradient + shift_gradient,
-            variance + slope**2 * delta_variance,
-            variance_gradient + slope**2 * gradient + delta_variance * slope_gradient,
-            _adjusted_kappa(kappa, c.probability),
+        # d slope^2 = 2 slope d slope; shift'' = curvature shift'^2 and rate'' = rate' (1 - 2 rate).
+        bend = warp.shift_curvature * slope + 1.0 - 2.0 * rate
+        slope_gradient = 2.0 * slope**2 * bend * delta_gradient
+        return _upper_confidence_bound(
+            mean + p * shift,
+            mean_gradient + p * slope * delta_gradient,
+            variance + p * slope**2 * delta_variance,
+            variance_gradient + p * (slope**2 * gradient + delta_variance * slope_gradient),
+            kappa,
         )
-        return max(constant, varying, key=lambda bound: bound[0])
 
     def payoff(self, z: Array) -> Array:
         """Return payoffs in the user's units, larger is better, from warped ones."""
@@ -142,12 +146,12 @@ class Posterior:
         constant = c.mean + INTERVAL.safety * math.sqrt(c.variance) * rng.standard_normal(
             (count, 1)
         )
-        if c.deviation is None:
+        if c.rate is None:
             return self.payoff(g + warp.shift(constant))
-        mean, covariance = c.deviation.joint(X)
-        deviation = c.scale * _draw(mean, INTERVAL.safety**2 * covariance, count, rng)
+        mean, covariance = c.rate.deviation.joint(X)
+        varying, _ = c.varying(_draw(mean, INTERVAL.safety**2 * covariance, count, rng))
         varies = rng.random((count, 1)) < c.probability
-        return self.payoff(g + warp.shift(constant + np.where(varies, deviation, 0.0)))
+        return self.payoff(g + warp.shift(constant + np.where(varies, varying - c.mean, 0.0)))
 
 
 def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) -> Array:
@@ -164,23 +168,6 @@ def _upper_confidence_bound(
     deviation = math.sqrt(max(variance, 1e-300))
     gradient = mean_gradient + kappa * variance_gradient / (2.0 * deviation)
     return mean + kappa * deviation, gradient
-
-
-def _adjusted_kappa(kappa: float, probability: float) -> float:
-    """Return the number of deviations for a case that holds with some probability.
-
-    A normal variable exceeds `kappa` deviations with probability q. That the case holds and its
-    value exceeds its bound is to be as rare: P(Z > bound) = q / probability. The bound is not
-    below the mean of the case.
-
-    Examples
-    --------
-    >>> [round(_adjusted_kappa(3.0, probability), 2) for probability in (1.0, 0.2, 0.001)]
-    [3.0, 2.47, 0.0]
-    """
-    # In logarithms: P(Z > 40) underflows.
-    log_share = min(float(log_ndtr(-kappa)) - math.log(probability), 0.0)
-    return max(-float(ndtri_exp(log_share)), 0.0)
 
 
 def condition(
