@@ -38,7 +38,7 @@ def numbers(model):
             law.scale_upper,
             *(1.0 / law.dof_lower, 1.0 / law.dof_upper),
             *(model.warp.edge, model.warp.unit, model.warp.location, model.warp.scale),
-            *(correction.bound, correction.center, correction.mean, correction.probability),
+            *(correction.bound, correction.center, correction.mean),
         ]
     )
 

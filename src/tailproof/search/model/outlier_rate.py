@@ -55,11 +55,12 @@ def learn_rate(
 
     `lengthscales` are those that its process may have.
     """
-    offset = prior_log_odds(outliers, weights)
     if not outliers.any():
         return None
-    rows, counts = _balanced_rows(outliers)
-    X, o, w = points[rows], outliers[rows], weights[rows] * counts
+    rows = _balanced_rows(outliers)
+    X, o, w = points[rows], outliers[rows], weights[rows]
+    # A sample that depends on o changes the offset alone, as in a case-control study.
+    offset = prior_log_odds(o, w)
     constant, _ = laplace(np.full((len(o), len(o)), CONSTANT_VAR), o, w, offset)
     kernels, evidences = [], []
     for scales in lengthscales:
@@ -70,9 +71,8 @@ def learn_rate(
             evidences.append(evidence)
     log_odds = float(logsumexp(evidences)) - math.log(len(evidences)) - constant
     probability = float(expit(log_odds + OUTLIER.prior_log_odds))
-    return OutlierRate(
-        kernels[int(np.argmax(evidences))], np.full(len(outliers), offset), probability
-    )
+    start = np.full(len(outliers), prior_log_odds(outliers, weights))
+    return OutlierRate(kernels[int(np.argmax(evidences))], start, probability)
 
 
 def prior_log_odds(outliers: Array, weights: Array) -> float:
@@ -81,22 +81,14 @@ def prior_log_odds(outliers: Array, weights: Array) -> float:
     return math.log((events + 0.5) / (float(weights.sum()) - events + 0.5))
 
 
-def _balanced_rows(outliers: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return rows from which the evidence is computed, and how many payoffs each stands for.
+def _balanced_rows(outliers: Array) -> NDArray[np.int64]:
+    """Return the rows from which the evidence is computed: all if they are few.
 
-    All if they are few; otherwise up to a half outliers, which are rare and tell most.
+    Otherwise up to a half are outliers, which are rare and tell most.
     """
-    groups = [np.flatnonzero(outliers), np.flatnonzero(outliers == 0.0)]
-    kept = min(len(groups[0]), OUTLIER.rows // 2)
-    rows = [
-        group[evenly_spaced(len(group), most)]
-        for group, most in zip(groups, (kept, OUTLIER.rows - kept), strict=True)
-    ]
-    counts = [
-        np.full(len(some), len(group) / max(len(some), 1))
-        for some, group in zip(rows, groups, strict=True)
-    ]
-    return np.concatenate(rows), np.concatenate(counts)
+    rare, usual = np.flatnonzero(outliers), np.flatnonzero(outliers == 0.0)
+    kept = rare[evenly_spaced(len(rare), OUTLIER.rows // 2)]
+    return np.append(kept, usual[evenly_spaced(len(usual), OUTLIER.rows - len(kept))])
 
 
 def laplace(K: Array, outliers: Array, weights: Array, offset: float) -> tuple[float, Array]:
