@@ -13,9 +13,9 @@ from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.mean_correction import (
     Residuals,
     condition_correction,
+    hidden_means,
     is_outlier,
     learn_correction,
-    one_sided,
     tuning_free_bound,
 )
 from tailproof.search.model.parameters import Correction
@@ -79,10 +79,30 @@ def test_the_bound_scales_with_its_values(unit):
     assert tuning_free_bound(unit * values, 2.3) == pytest.approx(expected)
 
 
-def test_one_sided():
-    assert one_sided(np.ones(5)) == 1.0
-    assert one_sided(np.zeros(3)) == 0.0
-    assert one_sided(np.tile([1.0, -1.0], 100)) == pytest.approx(2.0 / 202.0)
+@pytest.mark.parametrize("index", [1.6, 2.5])
+def test_the_hidden_mean_of_a_pareto_law_is_found(index):
+    # E[(x - b)+] = b^(1 - index) / (index - 1) for the Pareto law on x > 1; over 40 samples.
+    rng, found = np.random.default_rng(1), []
+    bound = 300.0 ** (1.0 / index)
+    for _ in range(40):
+        below, above = hidden_means(rng.pareto(index, 300) + 1.0, bound)
+        assert below == 0.0
+        found.append(above)
+    expected = bound ** (1.0 - index) / (index - 1.0)
+    assert 0.5 * expected < np.median(found) < 1.5 * expected
+
+
+def test_the_hidden_mean_of_light_tails_is_next_to_nothing():
+    values = np.random.default_rng(0).standard_normal(100)
+    bound = tuning_free_bound(values, TAIL.exceedances)
+    assert sum(hidden_means(values, bound)) < 0.01
+
+
+def test_one_value_moves_the_hidden_mean_by_a_bounded_amount():
+    values = np.abs(np.random.default_rng(0).standard_normal(100))
+    bound = 6.0
+    for huge in (1e3, 1e12, 1e300):
+        assert hidden_means(np.append(values, huge), bound)[1] < bound / 10.0
 
 
 # ---- a constant ---------------------------------------------------------------------------------
@@ -139,7 +159,7 @@ def test_few_or_equal_residuals_are_no_trouble(values):
     correction = learn(residuals(values))
     given_all = posterior(residuals(values), correction)
     assert math.isfinite(correction.mean)
-    assert math.isfinite(given_all.mean + given_all.variance + given_all.bias)
+    assert math.isfinite(given_all.mean + given_all.variance + sum(given_all.hidden))
     if np.ptp(values) == 0.0:
         assert correction.mean == values[0]
         assert correction.rate is None
@@ -153,10 +173,14 @@ def test_no_residuals_need_no_correction():
     assert posterior(none, Correction(1.0, 0.5, 0.7)).mean == 0.7
 
 
-def test_the_bias_of_truncation_is_stated_for_one_sided_tails():
+def test_the_hidden_mean_is_part_of_the_correction():
     rng = np.random.default_rng(0)
-    skewed, even = rng.pareto(1.5, 300), rng.standard_t(1.5, 300)
-    assert posterior(residuals(skewed)).bias > posterior(residuals(even)).bias > 0.0
+    found = residuals(rng.pareto(1.5, 300), variance=0.0)
+    correction = learn(found)
+    given_all = posterior(found, correction)
+    assert given_all.hidden[1] > 1e6 * given_all.hidden[0]
+    clipped = np.clip(found.values, None, correction.center + correction.bound)
+    assert given_all.mean == pytest.approx(float(np.mean(clipped)) + given_all.hidden[1])
 
 
 # ---- a correction that varies -------------------------------------------------------------------

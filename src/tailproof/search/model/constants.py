@@ -67,6 +67,9 @@ class TailConstants:
     """Of `tailproof.search.model.mean_correction`."""
 
     exceedances: float = math.log(10.0)  # residuals that may reach the bound: ln(1 / 0.1)
+    index: float = 3.0  # of the tails beyond the bound, as if seen
+    prior_values: float = 3.0  # in so many residuals,
+    least_index: float = 1.5  # and at least that
     outlier: float = 6.0  # robust standard deviations beyond which residuals are outliers
     least_probability: float = 0.02  # of a rate that varies, below which it is left out
     large_shift: float = 0.5  # from the location to the mean, in robust standard deviations

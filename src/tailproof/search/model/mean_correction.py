@@ -51,7 +51,7 @@ class CorrectionPosterior:
 
     mean: float = 0.0  # of the constant
     variance: float = 0.0  # of the constant, the same everywhere
-    bias: float = 0.0  # how much of the mean the bound may hide
+    hidden: tuple[float, float] = (0.0, 0.0)  # estimated means beyond the bound, below and above
     rate: RatePosterior | None = None  # of outliers; None if it does not vary
     rest: float = 0.0  # the correction without outliers
     size: float = 0.0  # mean of the outliers, truncated
@@ -83,7 +83,9 @@ def learn_correction(
     if bound == 0.0 or total <= 0.0:
         return Correction(center=center, mean=center)
     clipped = np.clip(x, -bound, bound)
-    found = Correction(bound, center, center + float(weights @ clipped) / total)
+    below, above = hidden_means(x, bound)
+    mean = center + float(weights @ clipped) / total + above - below
+    found = Correction(bound, center, mean)
     outlier = TAIL.outlier * deviation
     if outlier == 0.0:
         return found
@@ -122,36 +124,53 @@ def condition_correction(
     clipped = np.clip(x, -correction.bound, correction.bound)
     mean = float(weights @ clipped) / total
     variance = float((weights**2) @ (clipped - mean) ** 2) / total**2
-    bias = correction.bound * TAIL.exceedances / len(x) * one_sided(clipped)
-    mean += correction.center
+    hidden = hidden_means(x, correction.bound)
+    mean += correction.center + hidden[1] - hidden[0]
     outliers = is_outlier(x, correction.outlier)
     if correction.rate is None or not outliers.any():
-        return CorrectionPosterior(mean, variance, bias)
+        return CorrectionPosterior(mean, variance, hidden)
     points, steps = residuals.points, OUTLIER.steps_between
     rate, log_odds = condition_rate(
         points, outliers, weights, correction.rate, layout, pending, inducing_points, steps
     )
     size = float((weights * outliers) @ clipped) / float(weights @ outliers)
-    # The same mean over the payoffs as the constant.
+    # The same mean over the payoffs as the constant's.
     rest = mean - size * float(weights @ expit(log_odds)) / total
-    return CorrectionPosterior(mean, variance, bias, rate, rest, size, correction.rate.probability)
+    return CorrectionPosterior(
+        mean, variance, hidden, rate, rest, size, correction.rate.probability
+    )
 
 
-def one_sided(values: Array) -> float:
-    """Return how little values (n,) of a tail cancel: 1 for one sign, near 0 for many of both.
+def hidden_means(x: Array, bound: float) -> tuple[float, float]:
+    """Return estimates of E[(-x - bound)+] and E[(x - bound)+], which truncation hides.
 
-    Few values cancel by chance, so two of the largest size are added, both of one sign.
+    A Pareto law is fitted to the largest tenth of either side (Hill's estimator, as if a few more
+    values had been seen whose index is `TAIL.index`): beyond a threshold u that m of n values
+    reach,
+
+        E[(x - b)+] = m / n (b / u)^-index b / (index - 1).
+
+    The index is at least `TAIL.least_index`, so that no value moves the estimate without limit.
 
     Examples
     --------
-    >>> one_sided(np.array([0.0, 1.0])), one_sided(np.array([1.0, -1.0]))
-    (1.0, 0.5)
+    >>> light, heavy = hidden_means(np.append(-np.ones(50), np.arange(1.0, 51.0) ** 2), 2500.0)
+    >>> light == 0.0 and 0.0 < heavy < 100.0
+    True
     """
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
+    below, above = (_hidden_above(side * x, bound) for side in (-1.0, 1.0))
+    return below, above
+
+
+def _hidden_above(x: Array, bound: float) -> float:
+    most = max(math.ceil(len(x) / 10), 4)
+    largest = np.sort(x)[-most:]
+    u, n_larger = float(largest[0]), len(largest) - 1
+    if u <= 0.0 or u >= bound or n_larger < 1 or largest[-1] == u:
         return 0.0
-    x = values / largest
-    return (abs(float(np.sum(x))) + 2.0) / (float(np.sum(np.abs(x))) + 2.0)
+    logs = float(np.log(largest[1:] / u).sum()) + TAIL.prior_values / TAIL.index
+    index = max((n_larger + TAIL.prior_values) / logs, TAIL.least_index)
+    return len(largest) / len(x) * (bound / u) ** -index * bound / (index - 1.0)
 
 
 def tuning_free_bound(values: Array, exceedances: float, largest: float = math.inf) -> float:

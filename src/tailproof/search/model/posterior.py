@@ -206,14 +206,16 @@ def interval(
     """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
 
     In units of the payoff, larger is better; `level` is in (0, 1). Intervals are practical: their
-    coverage was measured, not proved. They add what the bound on residuals may hide, and `sway`,
+    coverage was measured, not proved. They add what the bound on residuals hides, and `sway`,
     how far the mean moves without the most extreme payoff (`influence_of_most_extreme`).
     """
     mean, deviation = posterior.predict(X)
     factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
     c, warp = posterior.correction, posterior.parameters.warp
-    half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean))) + sway
-    return posterior.payoff(mean), posterior.payoff(mean - half), posterior.payoff(mean + half)
+    half = factor * deviation + sway
+    slope = float(warp.shift_slope(np.array(c.mean)))
+    lower, upper = mean - half - slope * c.hidden[0], mean + half + slope * c.hidden[1]
+    return posterior.payoff(mean), posterior.payoff(lower), posterior.payoff(upper)
 
 
 def influence_of_most_extreme(
