@@ -77,11 +77,11 @@ def test_the_ucb_of_a_rate_that_varies_has_its_gradient(kind, probability):
 
 
 @KINDS
-def test_the_ucb_is_the_mean_plus_deviations_of_location_and_rate(kind):
+def test_the_ucb_takes_location_and_log_odds_at_their_better_ends(kind):
     posterior, rng = posterior_of(jumping, n=80, pending=0, kind=kind)
     correction, warp = posterior.correction, posterior.parameters.warp
     assert correction.rate is not None
-    points, step = rng.random((50, 3)), 1e-6
+    points = rng.random((50, 3))
     mean, variance = posterior.location.predict(points)
     eta, eta_variance = correction.rate.deviation.predict(points)
 
@@ -90,8 +90,10 @@ def test_the_ucb_is_the_mean_plus_deviations_of_location_and_rate(kind):
         value = warp.shift(correction.rest + correction.size * rate)
         return value - warp.shift(np.array(correction.mean))
 
-    slope = (shift(eta + step) - shift(eta - step)) / (2.0 * step)
-    expected = mean + shift(eta) + 1.5 * np.sqrt(variance + slope**2 * eta_variance)
+    better = eta + np.sign(correction.size) * 1.5 * np.sqrt(eta_variance)
+    gain = np.hypot(1.5 * np.sqrt(variance), shift(better) - shift(eta))
+    assert (shift(better) > shift(eta)).all()
+    expected = mean + shift(eta) + gain
     supposed = posterior.suppose(True)
     np.testing.assert_allclose(supposed.ucb(points, 1.5), expected, rtol=1e-6, atol=1e-6)
     constant = posterior.suppose(False)

@@ -57,14 +57,15 @@ class Posterior:
         share = self.residuals.weights(math.sqrt(self.residuals.noise_var))
         return self.residuals.values[share >= 0.5]
 
-    def _varying(self, X: Array) -> tuple[Array, Array]:
-        """Return the shift of a correction that varies, less the constant's, and its variance."""
+    def _shift(self, deviation: Array) -> tuple[Array, Array]:
+        """Return the shift of a correction that varies, less the constant's, and its derivative.
+
+        For `deviation` of the log odds of an outlier.
+        """
         c, warp = self.correction, self.parameters.warp
-        assert c.rate is not None
-        mean, variance = c.rate.deviation.predict(X)
-        value, slope = c.varying(mean)
+        value, slope = c.varying(deviation)
         shift = warp.shift(value) - warp.shift(np.array(c.mean))
-        return shift, variance * (c.size * slope * warp.shift_slope(value)) ** 2
+        return shift, c.size * slope * warp.shift_slope(value)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of f at the rows of X (n, p), in warped units."""
@@ -75,17 +76,14 @@ class Posterior:
         variance = variance + c.variance * warp.shift_slope(constant) ** 2
         if c.rate is None:
             return mean, np.sqrt(variance)
-        shift, shift_variance = self._varying(X)
+        deviation, log_odds_variance = c.rate.deviation.predict(X)
+        shift, slope = self._shift(deviation)
         p = c.probability
-        return mean + p * shift, np.sqrt(variance + p * shift_variance + p * (1 - p) * shift**2)
+        total = variance + p * slope**2 * log_odds_variance + p * (1 - p) * shift**2
+        return mean + p * shift, np.sqrt(total)
 
     def suppose(self, varies: bool) -> Posterior:
-        """Return the posterior if the rate of outliers varies over the space, or if it does not.
-
-        Examples
-        --------
-        >>> import tailproof as tp
-        """
+        """Return the posterior if the rate of outliers varies over the space, or if it does not."""
         if self.correction.rate is None:
             return self
         if varies:
@@ -95,39 +93,39 @@ class Posterior:
     def ucb(self, X: Array, kappa: float) -> Array:
         """Return the upper confidence bound that the search maximizes at the rows of X (n, p).
 
-        It is `kappa` deviations above the mean. The constant of the correction and its uncertainty
-        do not affect the ranking and are left out.
+        It is the mean plus the root of the squared gains of a location that is `kappa` deviations
+        higher and of a rate of outliers whose log odds are `kappa` deviations better. The constant
+        of the correction and its uncertainty do not affect the ranking and are left out.
         """
         c = self.correction
         mean, variance = self.location.predict(X)
         if c.rate is None:
             return mean + kappa * np.sqrt(variance)
-        shift, shift_variance = self._varying(X)
+        deviation, log_odds_variance = c.rate.deviation.predict(X)
+        better = deviation + math.copysign(kappa, c.size) * np.sqrt(log_odds_variance)
+        shift, best_shift = self._shift(deviation)[0], self._shift(better)[0]
         p = c.probability
-        return mean + p * shift + kappa * np.sqrt(variance + p * shift_variance)
+        gain = kappa**2 * variance + p * (best_shift - shift) ** 2
+        return mean + p * shift + np.sqrt(gain)
 
     def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
         """Return `ucb` at one point x (p,), and its gradient."""
-        c, warp = self.correction, self.parameters.warp
+        c = self.correction
         mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
         if c.rate is None:
-            return _upper_confidence_bound(
-                mean, mean_gradient, variance, variance_gradient, kappa
-            )
+            root = math.sqrt(max(variance, 1e-300))
+            return mean + kappa * root, mean_gradient + kappa * variance_gradient / (2.0 * root)
         delta, delta_variance, delta_gradient, gradient = c.rate.deviation.predict_gradient(x)
-        value, rate_slope = c.varying(np.array(delta))
-        rate, p = float(value - c.rest) / c.size, c.probability
-        slope = float(warp.shift_slope(value) * rate_slope) * c.size
-        shift = float(warp.shift(value) - warp.shift(np.array(c.mean)))
-        # d slope^2 = 2 slope d slope; shift'' = curvature shift'^2 and rate'' = rate' (1 - 2 rate).
-        bend = warp.shift_curvature * slope + 1.0 - 2.0 * rate
-        slope_gradient = 2.0 * slope**2 * bend * delta_gradient
-        return _upper_confidence_bound(
-            mean + p * shift,
-            mean_gradient + p * slope * delta_gradient,
-            variance + p * slope**2 * delta_variance,
-            variance_gradient + p * (slope**2 * gradient + delta_variance * slope_gradient),
-            kappa,
+        steps, root = math.copysign(kappa, c.size), math.sqrt(max(delta_variance, 1e-300))
+        shifts, slopes = self._shift(np.array([delta, delta + steps * root]))
+        shift_gradient = slopes[0] * delta_gradient
+        best_gradient = slopes[1] * (delta_gradient + steps * gradient / (2.0 * root))
+        p, gain = c.probability, float(shifts[1] - shifts[0])
+        total = math.sqrt(max(kappa**2 * variance + p * gain**2, 1e-300))
+        slope = kappa**2 * variance_gradient + 2.0 * p * gain * (best_gradient - shift_gradient)
+        return (
+            mean + p * float(shifts[0]) + total,
+            mean_gradient + p * shift_gradient + slope / (2.0 * total),
         )
 
     def payoff(self, z: Array) -> Array:
@@ -159,15 +157,6 @@ def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) 
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return mean + rng.standard_normal((count, len(mean))) @ root.T
-
-
-def _upper_confidence_bound(
-    mean: float, mean_gradient: Array, variance: float, variance_gradient: Array, kappa: float
-) -> tuple[float, Array]:
-    """Return mean + kappa x standard deviation, and its gradient."""
-    deviation = math.sqrt(max(variance, 1e-300))
-    gradient = mean_gradient + kappa * variance_gradient / (2.0 * deviation)
-    return mean + kappa * deviation, gradient
 
 
 def condition(

@@ -100,11 +100,6 @@ class Warp:
         ratio = 1.0 - self.scale * correction
         return np.where(ratio > WARP.least_ratio, 1.0 / np.maximum(ratio, WARP.least_ratio), 0.0)
 
-    @property
-    def shift_curvature(self) -> float:
-        """Return the second derivative of `shift` over its first, squared."""
-        return 0.0 if self.kind == IDENTITY else self.scale
-
 
 def location_and_spread(z: Array) -> tuple[float, float]:
     """Return the median and a robust standard deviation of payoffs in the order they came, (n,).
