@@ -133,7 +133,10 @@ def condition_correction(
     rate, log_odds = condition_rate(
         points, outliers, weights, correction.rate, layout, pending, inducing_points, steps
     )
-    size = float((weights * outliers) @ clipped) / float(weights @ outliers)
+    # What truncation hides on the outliers' side is theirs.
+    side = hidden[1] if correction.outlier > 0.0 else -hidden[0]
+    events = float(weights @ outliers)
+    size = (float((weights * outliers) @ clipped) + total * side) / events
     # The same mean over the payoffs as the constant's.
     rest = mean - size * float(weights @ expit(log_odds)) / total
     return CorrectionPosterior(
