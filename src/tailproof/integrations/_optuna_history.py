@@ -33,6 +33,7 @@ class StudyHistory:
         self._reset_history()
 
     def _reset_history(self) -> None:
+        """Forget all trials of the study."""
         # Complete trials of a finite value; those of one update are in order of completion.
         self.payoffs: list[FrozenTrial] = []
         # Parameters that every complete trial has, with equal distributions; sorted by name.
@@ -77,6 +78,7 @@ class StudyHistory:
                 self.baseline = latest
 
     def _add_trial_to_history(self, trial: FrozenTrial) -> None:
+        """Add a complete trial: its payoff and its parameters."""
         if trial.constraints and self.constrained is None:
             self.constrained = trial
         new = trial.distributions
