@@ -241,6 +241,7 @@ def failures(record: SearchRecord) -> Figure:
 
 
 def _rate(failed: Any) -> float:
+    """Return the share of failed trials; 0 if there are none."""
     return float(failed.mean()) if len(failed) else 0.0
 
 

@@ -48,6 +48,7 @@ class UpperBound(Protocol):
 
 @functools.cache
 def _sobol_candidates(dimension: int, count: int) -> Array:
+    """Return the first points of the Sobol sequence, (count, dimension); kept."""
     from scipy.stats import qmc  # loading scipy.stats is slow
 
     points = np.asarray(qmc.Sobol(dimension, scramble=False).random(count))

@@ -409,6 +409,7 @@ class Optimizer:
         return views.to_frame(self)
 
     def _repr_html_(self) -> str:
+        """Return the recommendation and the latest trials, for notebooks."""
         from tailproof.search import views
 
         return views.optimizer_html(self)

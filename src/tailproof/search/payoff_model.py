@@ -78,6 +78,7 @@ class PayoffModel:
         return self._condition(pending, DIRECT)
 
     def _condition(self, pending: Sequence[Array], kind: str) -> Posterior:
+        """Return the posterior of one of the two models; the last one is kept."""
         key = (kind, len(self._log.completed), len(pending), np.array(pending).tobytes())
         if self._posterior is None or self._posterior[0] != key:
             told = self._observations()
@@ -152,6 +153,7 @@ class PayoffModel:
         return f"{diagnose(np.clip(residuals, -1e60, 1e60)).pooled.verdict}"
 
     def _observations(self) -> Observations:
+        """Return the payoffs of all completed trials, larger is better, and their places."""
         points = self.space.encode(self.space.stack(self._log.places))
         sign = -1.0 if self.minimize else 1.0
         return observations(list(self._log.completed.values()), points, sign)

@@ -224,6 +224,7 @@ def observations(completed: Sequence[CompletedTrial], points: Any, sign: float) 
 
 
 def _inflated_error(done: CompletedTrial) -> float:
+    """Return the standard error of a mean as an observation has it; NaN for payoffs."""
     if done.sem is None:
         return math.nan
     return done.sem if done.n < 5 else done.sem * math.sqrt((done.n - 1) / (done.n - 3))

@@ -60,10 +60,12 @@ def recommendation_html(found: Recommendation) -> str:
 
 
 def _compared(now: Comparison | None) -> str:
+    """Return the comparison with the baseline as a line of HTML."""
     return "" if now is None else f"{escape(str(now)).capitalize()}.<br>"
 
 
 def _cells(params: Mapping[str, Any]) -> list[str]:
+    """Return the values of a configuration as cells of a table."""
     shown = ("" if value is None else value for value in params.values())
     return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown]
 

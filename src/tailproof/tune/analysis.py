@@ -159,6 +159,7 @@ def analyze(
 
 
 def _residual_tails(residuals: Array) -> Diagnosis | None:
+    """Return the tail diagnosis of the residuals of a study."""
     if residuals.size < _MIN_FOR_TAILS or np.ptp(residuals) == 0.0:
         return None
     try:

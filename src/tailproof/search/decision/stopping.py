@@ -193,6 +193,7 @@ class StoppingRule:
         return Look(stop, self._in_words(gain, found.baseline), gain)
 
     def _in_words(self, gain: RemainingGain, compared: Comparison | None) -> str:
+        """Say what may still be gained, and when the search may stop."""
         parts = [f"expected remaining gain {gain.expected:.3g}"]
         if self.until is not None:
             expected = self.until.expected_payoffs(gain)
