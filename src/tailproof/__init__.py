@@ -7,9 +7,12 @@ package is quick and the practical optimizer never loads numba.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# As in `typing`, whose import takes most of the time before Ctrl-C is handled: see `cli`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tailproof.bandits.arms import Box, Finite
     from tailproof.bandits.bandit import Bandit
     from tailproof.bandits.box_optimizer import BoxOptimizer

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
 
 from tailproof._util.interrupts import INTERRUPTED, exit_on_interrupt
 
+TYPE_CHECKING = False  # as in `typing`, whose import takes longer than all others here
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
 
 def _demo(arguments: argparse.Namespace) -> int:
+    """Run the command `demo`."""
     from tailproof import demo
 
     return demo.main(arguments.out)

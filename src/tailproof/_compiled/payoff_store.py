@@ -89,6 +89,7 @@ def _merge_buffer(payoffs, sums, size, buffered, fill):  # type: ignore[no-untyp
 
 @njit(cache=True)
 def _place_payoff(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
+    """Put a payoff into its arm's buffer or sorted site; return False if there is no space."""
     site = sites[j]
     if site[SLOT] < 0 and site[SIZE] >= LARGE:
         if used[1] == buffers.shape[1]:

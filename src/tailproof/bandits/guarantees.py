@@ -195,6 +195,7 @@ def _approximation_share(error: float, setting: Setting) -> float:
 
 
 def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
+    """Return what a Nystrom dictionary violates of Theorem 4's hypotheses."""
     missing = []
     least = theorem4_oversampling(setting, features.accuracy)
     if features.oversampling is not None and features.oversampling < least:
@@ -212,6 +213,7 @@ def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
 
 
 def _residual_hypotheses(residual: float, setting: Setting, lever: str) -> list[str]:
+    """Return what the variance outside the features violates of the theorems' hypotheses."""
     # The bias term B (1 + |Phi_t (I - P)| / sqrt(ridge)) of Theorem 4's proof is at most 2 B while
     # the part left out of the features adds up to at most the ridge.
     if residual * setting.horizon <= setting.ridge:

@@ -57,6 +57,7 @@ def fixed_coordinates(
 def _bounded_coordinates(
     kernel: Kernel, X: Array, tolerance: float, rounding: float, max_rank: int | None
 ) -> Array | None:
+    """Return coordinates of the arms under the kernel, or None beyond the largest rank."""
     if len(X) <= DENSE_POINTS:
         values, vectors = eigh(kernel.matrix(X, X))
         columns = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -152,6 +152,7 @@ class PayoffLog:
         self._own = len(names)
 
     def _reserve(self, count: int) -> None:
+        """Let the arrays of the log hold at least `count` payoffs, twice as many if they grow."""
         if count <= len(self._payoffs):
             return
         size = max(count, 2 * len(self._payoffs))

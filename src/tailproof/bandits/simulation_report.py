@@ -57,6 +57,7 @@ def arm_table(result: Simulation) -> str:
 
 
 def _bandit_shares(result: Simulation) -> Any:
+    """Return how often `Bandit` chose each arm in the replays, as shares."""
     (replay,) = [replay for replay in result.replays if replay.policy == BANDIT]
     return np.bincount(replay.choices.ravel(), minlength=len(result.names)) / replay.choices.size
 

@@ -92,6 +92,7 @@ def from_state(header: Any, arrays: Arrays) -> ArmOptimizer | BoxOptimizer:
 
 
 def _arms_in_state(header: Any, arrays: Arrays) -> Finite:
+    """Return the set of arms that a state file of a policy describes."""
     labels, shape = header["labels"], tuple(header["arms"])
     space = Finite(take(arrays, "arms", shape) if labels is None else labels)
     if (space.labels is None) != (labels is None) or space.inputs.shape != shape:
@@ -109,6 +110,7 @@ def _encode_bit_generator(state: Any) -> Any:
 
 
 def _decode_bit_generator(state: Any) -> Any:
+    """Return a random generator's state with its arrays, from JSON."""
     if not isinstance(state, dict):
         return state
     if set(state) == {"dtype", "values"}:

@@ -127,6 +127,7 @@ def compare_samples(groups: Sequence[Samples], settings: Settings) -> list[Compa
 
 
 def _compare_group(samples: Samples, settings: Settings, family: int) -> Comparison:
+    """Compare the alternatives of one group; `family` groups share the level."""
     names = [series.name for series in samples.series]
     base = _baseline_index(names, settings.baseline)
     corrected = 1.0 - (1.0 - settings.level) / family
@@ -197,6 +198,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
 
 
 def _baseline_index(names: list[str], baseline: str | None) -> int:
+    """Return which alternative is the baseline, the first if none is named."""
     if baseline is None:
         return 0
     if str(baseline) not in names:
@@ -218,6 +220,7 @@ def _judgment(
     kind: str,
     blocks: int | None,
 ) -> dict[str, Any]:
+    """Return the verdict and its sentence for one alternative against the baseline."""
     if difference is None:
         return {
             "probability_better": None,

@@ -37,6 +37,7 @@ def shown(comparison: Comparison) -> list[Alternative]:
 
 
 def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figure:
+    """Return a figure of a comparison, drawn in its style."""
     matplotlib = require("matplotlib", "plot")
     with matplotlib.rc_context(_STYLE):
         result = new_figure(figsize=(width, height), layout="constrained")
@@ -45,6 +46,7 @@ def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figur
 
 
 def _svg(draw: Callable[[Figure], None], width: float, height: float) -> bytes:
+    """Return a picture of a comparison as SVG."""
     matplotlib = require("matplotlib", "report")
     # Names are text, never formulas; browsers have the fonts that are missing here.
     with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
@@ -53,6 +55,7 @@ def _svg(draw: Callable[[Figure], None], width: float, height: float) -> bytes:
 
 
 def _height(rows: int) -> float:
+    """Return the height of a picture of so many alternatives, in inches."""
     return 1.1 + 0.6 * rows
 
 
@@ -88,10 +91,12 @@ def images(comparison: Comparison) -> dict[str, bytes]:
 
 
 def _label(name: str) -> str:
+    """Return the name of an alternative, short enough for a picture."""
     return printable(name, 28)
 
 
 def _axis_name(comparison: Comparison) -> str:
+    """Return what the payoff axis of a picture is called."""
     return comparison.unit.name or "payoff"
 
 

@@ -29,6 +29,7 @@ def report_page(comparisons: Sequence[Comparison]) -> str:
 
 
 def _report_part(comparison: Comparison, *, with_plots: bool) -> dict[str, Any]:
+    """Return the values of one comparison for the template of the page."""
     drawn = plots.images(comparison) if with_plots else {}
     return {
         "title": comparison.title or f"{len(comparison)} alternatives",

@@ -196,6 +196,7 @@ class Comparison(Mapping[str, Alternative]):
         return markdown_report(self)
 
     def _repr_html_(self) -> str:
+        """Return the comparison as tables, for notebooks."""
         from tailproof.comparison.text import html_report
 
         return html_report(self)

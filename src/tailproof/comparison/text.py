@@ -55,10 +55,12 @@ def data_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str,
 
 
 def _shown_name(name: str) -> str:
+    """Return the name of an alternative, short enough for a text table."""
     return printable(name, 60)
 
 
 def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
+    """Return the cells of an alternative's comparison with the baseline."""
     if a.difference is None:
         return ("", "", "", "", "", "baseline")
     ratio = ("-", "-") if a.ratio is None else (f"{a.ratio.estimate:.3f}", _ratio_ends(a.ratio))
@@ -72,14 +74,17 @@ def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
 
 
 def _ends(effect: Effect, unit: Unit) -> str:
+    """Return the ends of the interval of a difference as text."""
     return f"{unit.number(effect.lower)} .. {unit.number(effect.upper)}"
 
 
 def _ratio_ends(ratio: Effect) -> str:
+    """Return the ends of the interval of a ratio as text."""
     return f"{ratio.lower:.3f} .. {ratio.upper:.3f}"
 
 
 def _tail(index: Effect | None) -> str:
+    """Return a tail index with its interval as text."""
     if index is None:
         return "-"
     estimate, lower, upper = (
@@ -89,6 +94,7 @@ def _tail(index: Effect | None) -> str:
 
 
 def _probability(value: float) -> str:
+    """Return the probability of being better as text."""
     return "<0.001" if value < 5e-4 else ">0.999" if value >= 0.9995 else f"{value:.3f}"
 
 
@@ -101,6 +107,7 @@ def heading(comparison: Comparison) -> str:
 
 
 def _titled(comparison: Comparison) -> str:
+    """Return the heading of a comparison, after its title if it has one."""
     title = f"{printable(comparison.title)}: " if comparison.title else ""
     return title + heading(comparison)
 
@@ -154,6 +161,7 @@ def text_report(comparison: Comparison) -> str:
 
 
 def _wrapped(line: str) -> str:
+    """Return a sentence of a comparison, wrapped to the width of the text."""
     return textwrap.fill(
         printable(line), width=_WIDTH, subsequent_indent="  ", break_long_words=False
     )
@@ -175,6 +183,7 @@ def markdown_report(comparison: Comparison) -> str:
 
 
 def _row(cells: list[str] | tuple[str, ...]) -> str:
+    """Return a row of a text table of a comparison."""
     return "| " + " | ".join(cells) + " |"
 
 

@@ -135,6 +135,7 @@ def source_digest(package: Path) -> str:
 
 
 def _panel_in_manifest(panel: Panel) -> dict[str, Any]:
+    """Return what the manifest of a results folder says of a panel."""
     return {
         "title": panel.title,
         "rounds": panel.rounds,

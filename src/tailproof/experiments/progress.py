@@ -63,6 +63,7 @@ class Progress:
         self._show_progress()
 
     def _show_progress(self) -> None:
+        """Update the display of runs done, but for the last one."""
         if self._done < self._total:  # leaving the display shows the last state
             self._display.update()
 

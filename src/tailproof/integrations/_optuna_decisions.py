@@ -203,6 +203,7 @@ def _finished(study: Study, start: int) -> int:
 
 
 def _sampler_of(study: Study) -> TailproofSampler:
+    """Return the TailproofSampler of a study, or raise an error."""
     from tailproof.integrations.optuna import TailproofSampler  # it imports this module
 
     if not isinstance(study.sampler, TailproofSampler):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tailproof.search.loop import Result
 from tailproof.search.optimizer import Optimizer
+from tailproof.search.results import Recommendation
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
-from tailproof.search.trials import Recommendation
 
 Array = NDArray[np.float64]
 
@@ -94,6 +94,7 @@ def record_of(search: Any, *, level: float = 0.9) -> SearchRecord:
 def _record_of_optimizer(
     optimizer: Optimizer, level: float, seconds: Sequence[float]
 ) -> SearchRecord:
+    """Return what pictures show of an optimizer over a Space."""
     if not isinstance(optimizer.space, Space):
         raise ValueError(
             f"`search` must be over a Space of parameters, but got {optimizer.space!r}."

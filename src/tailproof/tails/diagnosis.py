@@ -33,6 +33,7 @@ _POOL_SHARE = 0.3
 def _diagnose_side(
     side: str, values: NDArray[np.float64], center: float, top: OrderStatistics | None, level: float
 ) -> TailSide:
+    """Return the tail indices of one side of a series of payoffs."""
     top = largest(deviations(values, center, side)) if top is None else top
     return TailSide(side, reduced_hill(top, level), moment(top, level), pickands(top, level))
 
@@ -88,6 +89,7 @@ def _diagnosis_with_advice(
 def _diagnose_arm(
     arm: Series, level: float, seed: int
 ) -> tuple[ArmDiagnosis, ArmTail, MomentAdvice]:
+    """Return the diagnosis of one arm's payoffs, its tail, and the advice on moments."""
     values, center = arm.values, float(np.median(arm.values))
     top = largest(np.abs(values - center))
     tests, dependence = normality(values, seed), dep.dependence(values, center)
@@ -122,6 +124,7 @@ def _diagnose_pool(
 
 
 def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
+    """Return a warning if the payoffs of the diagnosis are not independent."""
     d = pooled.dependence
     if d.design_effect <= 1.0:
         return []
@@ -137,6 +140,7 @@ def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
 
 
 def _diagnose_table(source: Table, transform: str, level: float, seed: int) -> Diagnosis:
+    """Return the diagnosis of all arms of a table, by themselves and pooled."""
     source = diagnosable(transformed(source, transform))
     examined = [_diagnose_arm(arm, level, seed) for arm in source.arms]
     arms = [diagnosis for diagnosis, _, _ in examined]

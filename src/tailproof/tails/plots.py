@@ -24,10 +24,12 @@ _LINE, _SOFT = "#2c3e50", "#b0b7bd"
 
 
 def _curve_columns(pairs: Pairs) -> tuple[list[float], list[float]]:
+    """Return the pairs of a curve of the diagnosis as two lists."""
     return [x for x, _ in pairs], [y for _, y in pairs]
 
 
 def _draw_hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
+    """Draw the Hill estimates of one arm over the number of order statistics."""
     ax.set(title="Hill plot", xlabel="order statistics k", ylabel="tail index", xscale="log")
     ax.plot(*_curve_columns(arm.curves.hill), color=_SOFT, label="Hill")
     ax.plot(*_curve_columns(arm.curves.reduced_hill), color=_LINE, label="Hill, bias-reduced")
@@ -51,6 +53,7 @@ def _draw_hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
 
 
 def _draw_mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
+    """Draw the mean excess over a threshold of one arm."""
     ax.set(
         title="Mean excess: rises if heavy, falls if light",
         xlabel="threshold" if arm.normality is not None else "threshold / arm's scale",
@@ -63,6 +66,7 @@ def _draw_mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
 
 
 def _draw_quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
+    """Draw the quantiles of one arm's payoffs against normal ones."""
     ax.set(title="Against the Gaussian", xlabel="Gaussian quantile", ylabel="payoff quantile")
     x, y = _curve_columns(arm.curves.quantiles)
     ax.plot(x, y, ".", color=_LINE, markersize=4)
@@ -73,6 +77,7 @@ def _draw_quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
 
 
 def _error_bar(ax: Axes, row: int, value: float, lower: float, upper: float, color: str) -> None:
+    """Draw an estimate with its interval in one row."""
     ax.plot([lower, upper], [row, row], color=color, linewidth=1.5)
     ax.plot([value], [row], "o", color=color, markersize=4)
 

@@ -87,6 +87,7 @@ class Patience:
 
 
 def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its causes."""
     while error is not None:
         yield error
         error = error.__cause__
@@ -114,6 +115,7 @@ def is_disk_full(error: BaseException, url: str) -> bool:
 
 
 def _is_storage_error(error: BaseException) -> bool:
+    """Whether an error comes from the storage of the study."""
     import sqlalchemy
 
     internal = load_optuna().exceptions.StorageInternalError

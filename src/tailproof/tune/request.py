@@ -130,6 +130,7 @@ def _check_study_file(path: Path | None, out: Path) -> None:
 
 
 def _check_output_folder(out: Path) -> None:
+    """Raise an error if results cannot be written into the folder."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):

@@ -190,5 +190,6 @@ def open_study(
 
 
 def _short_field(value: Any) -> str:
+    """Return a part of a study's identity, short enough for an error."""
     shown = json.dumps(value)
     return shown if len(shown) <= 120 else shown[:117] + "..."

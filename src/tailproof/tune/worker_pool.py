@@ -72,6 +72,7 @@ class WorkerPool:
         self._error = ""
 
     def _start(self) -> _Member:
+        """Start a worker process."""
         ours, theirs = self._context.Pipe()
         arguments = (self._job, theirs, dict(os.environ))
         process = self._context.Process(target=_work, args=arguments, daemon=False)

@@ -140,6 +140,7 @@ class BoxPosterior(ABC):
         return {}
 
     def _record_point(self, point: Array, payoff: float) -> None:
+        """Count a payoff at its point of the box, and let the basis span the point."""
         site = self._index.setdefault(point.tobytes(), len(self.points))
         if site == len(self.points):
             if self._basis.include(point):
@@ -163,12 +164,15 @@ class BoxPosterior(ABC):
         self._weights = self._mean_weights()
 
     def _is_prior(self) -> bool:
+        """Whether the posterior over the box is still the prior."""
         return self.count == 0
 
     def _projected_gram(self) -> Array:
+        """Return the Gram matrix of the told points in the coordinates of the posterior."""
         return self._gram
 
     def _project(self, coordinates: Array) -> Array:
+        """Return coordinates of points as the posterior over the box uses them."""
         return coordinates
 
     @abstractmethod
@@ -189,6 +193,7 @@ class BoxPosterior(ABC):
         return a @ self._weights, self._variance(prior, a)
 
     def _variance(self, prior: Array, a: Array) -> Array:
+        """Return the variance at points of the box, from k(x, x) and their coordinates a."""
         half = a @ self._half
         variance = self._inputs.ridge * np.einsum("ij,ij->i", half, half)
         if self._inputs.with_residual:
@@ -216,11 +221,13 @@ class BoxRidgePosterior(BoxPosterior):
         self._kept: list[float] = []  # the payoffs, set to zero where |y_t| > b_t
 
     def _record_point(self, point: Array, payoff: float) -> None:
+        """Count a payoff, set to zero if it is above the truncation level (Alg. 1)."""
         super()._record_point(point, payoff)
         small = abs(payoff) <= self._inputs.truncation(self.count, 0)
         self._kept.append(payoff if small else 0.0)
 
     def _mean_weights(self) -> Array:
+        """Return w, (r,), from the sums of the truncated payoffs at each point."""
         sums = np.bincount(self._told, self._kept, minlength=len(self.points))
         weights: Array = self._half @ (self._half.T @ (self._coordinates.T @ sums))
         return weights
@@ -242,6 +249,7 @@ class BoxFeaturePosterior(BoxPosterior):
         self.directions = round(float(basis.copies.sum()))
 
     def _mean_weights(self) -> Array:
+        """Return w, (r,), from the truncated sums in every direction (Alg. 2)."""
         threshold = self._inputs.truncation(self.count, self.directions)
         whitening = self._rows @ (self._half @ self._vectors.T)
         rows = whitening @ self._project(self._coordinates).T  # u by told point, (u, p)
@@ -295,10 +303,12 @@ class BoxNystromPosterior(BoxFeaturePosterior):
             self._refresh()
 
     def _told_variance(self) -> Array:
+        """Return the variance at the points told, (p,), by which arms are drawn."""
         prior = self._inputs.kernel.diagonal(self.points).astype(np.float64)
         return prior if self._is_prior() else self._variance(prior, self._projected)
 
     def _change_dictionary(self, dictionary: NDArray[np.int64]) -> None:
+        """Project the coordinates on the span of a new dictionary of told points."""
         self.dictionary = dictionary
         left, right = np.empty((0, 0)), np.empty((self._basis.size, 0))
         if len(dictionary) and self._basis.size:
@@ -311,10 +321,13 @@ class BoxNystromPosterior(BoxFeaturePosterior):
         self._projected = self._coordinates @ right
 
     def _is_prior(self) -> bool:
+        """Whether the dictionary is empty."""
         return self.directions == 0
 
     def _projected_gram(self) -> Array:
+        """Return the Gram matrix of the told points in the dictionary's span."""
         return self._projection.T @ self._gram @ self._projection
 
     def _project(self, coordinates: Array) -> Array:
+        """Return coordinates of points in the dictionary's span."""
         return coordinates @ self._projection

@@ -36,6 +36,7 @@ class FeaturePosterior:
         self._change_feature_coordinates(embedding)
 
     def _change_feature_coordinates(self, embedding: Embedding) -> None:
+        """Take new features of the arms, and compute the posterior from the counts anew."""
         self.embedding, self.directions = embedding, embedding.size
         self._residual = self._left_out_variance(self._prior, embedding.squared_norms())
         self.estimator.coordinates_changed(embedding.coordinates)

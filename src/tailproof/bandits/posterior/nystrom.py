@@ -121,6 +121,7 @@ class NystromPosterior(FeaturePosterior):
         self._replay_payoffs(state, arms, payoffs, refreshed)
 
     def _embed_dictionary(self, dictionary: Indices) -> Embedding:
+        """Return the Nystrom features of the arms for a dictionary."""
         kernel, X = self._inputs.kernel, self._inputs.X
         return nystrom_embedding(self._nystrom, self.kernel_coordinates, dictionary, kernel, X)
 
@@ -146,6 +147,7 @@ def nystrom_embedding(
 def _nystrom_projection(
     nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
 ) -> Embedding:
+    """Return the Nystrom features as projections on the span of the dictionary."""
     # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
     # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
     lengths, left, right = compiled.spanned(psi, dictionary, rank_tolerance(nystrom))

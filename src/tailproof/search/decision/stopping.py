@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof.search.acquisition.optimize import sobol
+from tailproof.search.acquisition import sobol
+from tailproof.search.results import Comparison
 from tailproof.search.space.encodings import EncodedSpace
-from tailproof.search.trials import Comparison
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
@@ -193,6 +193,7 @@ class StoppingRule:
         return Look(stop, self._in_words(gain, found.baseline), gain)
 
     def _in_words(self, gain: RemainingGain, compared: Comparison | None) -> str:
+        """Say what may still be gained, and when the search may stop."""
         parts = [f"expected remaining gain {gain.expected:.3g}"]
         if self.until is not None:
             expected = self.until.expected_payoffs(gain)

@@ -67,7 +67,9 @@ class _Held(Grid):
         self.encoded_dimension = encoding.encoded_dimension
 
     def position(self, index: Indices) -> Array:
+        """Return the place of the value that the context gives, for each index."""
         return np.full(len(index), self.place)
 
     def encode(self, u: Array) -> Array:
+        """Return the model's coordinates of the value that the context gives."""
         return self._encoding.encode(u)
