@@ -55,11 +55,12 @@ KINDS = pytest.mark.parametrize("kind", [IDENTITY, LOG])
 def test_ucb_gradient(layout, payoffs, kind):
     posterior, rng = posterior_of(payoffs, layout, kind=kind)
     deviation = posterior.correction.deviation
-    for c in rng.random((6, len(layout.parameter_of_column))):
-        for kappa in (0.0, 2.0):
-            upper, gradient = posterior.ucb_gradient(c, kappa)
-            assert upper == pytest.approx(posterior.ucb(c[None], kappa)[0], abs=1e-9)
-            numeric = slow.slope(lambda x, k=kappa: posterior.ucb_gradient(x, k)[0], c)
+    points = rng.random((6, len(layout.parameter_of_column)))
+    for kappa in (0.0, 2.0):
+        bounds, gradients = posterior.ucb_gradient(points, kappa)
+        np.testing.assert_allclose(bounds, posterior.ucb(points, kappa), atol=1e-9)
+        for c, gradient in zip(points, gradients, strict=True):
+            numeric = slow.slope(lambda x, k=kappa: posterior.ucb_gradient(x[None], k)[0][0], c)
             np.testing.assert_allclose(gradient, numeric, atol=1e-4)
     assert (deviation is not None) or payoffs is two_sided
 
@@ -72,7 +73,7 @@ def test_both_branches_of_the_ucb_have_their_gradients(kind, probability):
     posterior = replace(posterior, correction=correction)
     assert correction.deviation is not None
     for c in rng.random((5, 3)):
-        gradient = posterior.ucb_gradient(c, 2.0)[1]
+        gradient = posterior.ucb_gradient(c[None], 2.0)[1][0]
         numeric = slow.slope(lambda x: posterior.ucb(x[None], 2.0)[0], c)
         np.testing.assert_allclose(gradient, numeric, atol=1e-4)
 
@@ -125,7 +126,7 @@ def test_ucb_is_finite_for_every_kappa(kappa):
     points = rng.random((20, 3))
     bounds = posterior.ucb(points, kappa)
     assert np.isfinite(bounds).all()
-    assert np.isfinite(posterior.ucb_gradient(points[0], kappa)[1]).all()
+    assert np.isfinite(posterior.ucb_gradient(points, kappa)[1]).all()
     assert np.ptp(bounds) > 0.0
 
 

@@ -74,14 +74,17 @@ class KernelLayout:
             groups.append(squared)
         return _mean_correlation_over_groups(groups)
 
-    def correlations_gradient(self, x: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
-        """Return R between x (p,) and the rows of Y, (m,), and its derivatives in x, (m, p)."""
-        scaled = (x - Y) * inverse
+    def correlations_gradient(self, X: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
+        """Return R between few rows of X (n, p) and those of Y (m, p), and dR_ij / dX_i, (n, m, p).
+
+        R is (n, m).
+        """
+        scaled = (X[:, None, :] - Y) * inverse
         values, gradient = [], scaled * (-inverse / self.n_groups)
         for columns in self._columns_of_groups:
-            d = scaled[:, columns]
-            value, slope = _radial_correlation(self.kernel, np.einsum("ij,ij->i", d, d))
-            gradient[:, columns] *= slope[:, None]
+            d = scaled[:, :, columns]
+            value, slope = _radial_correlation(self.kernel, np.einsum("ijk,ijk->ij", d, d))
+            gradient[:, :, columns] *= slope[:, :, None]
             values.append(value)
         return _mean_correlation_over_groups(values), gradient
 

@@ -100,17 +100,17 @@ class Posterior:
             mean + shift + bound * np.sqrt(variance + shift_variance),
         )
 
-    def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
-        """Return `ucb` at one point x (p,), and its gradient."""
+    def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]:
+        """Return `ucb` at few rows of X (n, p), (n,), and its gradients, (n, p)."""
         c, warp = self.correction, self.parameters.warp
-        mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
+        mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(X)
         constant = _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
         if c.deviation is None:
             return constant
-        delta, delta_variance, delta_gradient, gradient = c.deviation.predict_gradient(x)
-        value = np.array(c.mean + c.scale * delta)
-        slope = float(warp.shift_slope(value)) * c.scale
-        shift = float(warp.shift(value) - warp.shift(np.array(c.mean)))
+        delta, delta_variance, delta_gradient, gradient = c.deviation.predict_gradient(X)
+        value = c.mean + c.scale * delta
+        slope = (warp.shift_slope(value) * c.scale)[:, None]
+        shift = warp.shift(value) - warp.shift(np.array(c.mean))
         shift_gradient = slope * delta_gradient
         if kappa == 0.0:
             p = c.probability
@@ -120,11 +120,15 @@ class Posterior:
         varying = _upper_confidence_bound(
             mean + shift,
             mean_gradient + shift_gradient,
-            variance + slope**2 * delta_variance,
-            variance_gradient + slope**2 * gradient + delta_variance * slope_gradient,
+            variance + slope[:, 0] ** 2 * delta_variance,
+            variance_gradient + slope**2 * gradient + delta_variance[:, None] * slope_gradient,
             _adjusted_kappa(kappa, c.probability),
         )
-        return max(constant, varying, key=lambda bound: bound[0])
+        larger = varying[0] > constant[0]
+        return (
+            np.where(larger, varying[0], constant[0]),
+            np.where(larger[:, None], varying[1], constant[1]),
+        )
 
     def payoff(self, z: Array) -> Array:
         """Return payoffs in the user's units, larger is better, from warped ones."""
@@ -158,11 +162,11 @@ def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) 
 
 
 def _upper_confidence_bound(
-    mean: float, mean_gradient: Array, variance: float, variance_gradient: Array, kappa: float
-) -> tuple[float, Array]:
-    """Return mean + kappa x standard deviation, and its gradient."""
-    deviation = math.sqrt(max(variance, 1e-300))
-    gradient = mean_gradient + kappa * variance_gradient / (2.0 * deviation)
+    mean: Array, mean_gradient: Array, variance: Array, variance_gradient: Array, kappa: float
+) -> tuple[Array, Array]:
+    """Return mean + kappa x standard deviation, (n,), and its gradients, (n, p)."""
+    deviation = np.sqrt(np.maximum(variance, 1e-300))
+    gradient = mean_gradient + (0.5 * kappa / deviation)[:, None] * variance_gradient
     return mean + kappa * deviation, gradient
 
 
