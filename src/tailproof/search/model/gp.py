@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from tailproof._util.linalg import symmetric_from_lower
 from tailproof.search.model.constants import CONSTANT_VAR, SPARSE
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 
@@ -190,7 +191,7 @@ def _gram(rows: Array) -> Array:
     if not len(rows):
         return np.zeros((rows.shape[1], rows.shape[1]))
     lower: Array = scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
-    return lower + np.tril(lower, -1).T
+    return symmetric_from_lower(lower)
 
 
 def _inverse_factor(gram: Array) -> Array:
