@@ -34,12 +34,11 @@ class Hills:
         mean, deviation = self.predict(C)
         return mean + kappa * deviation
 
-    def ucb_gradient(self, c, kappa):
-        mean, deviation = self.predict(c[None])
-        away = c - self.centers
-        bumps = self.heights * np.exp(-np.square(away).sum(axis=1) / (2.0 * self.reach**2))
-        slope = -(bumps @ away) / self.reach**2 + kappa * self.deviation / max(len(c), 1)
-        return float(mean[0] + kappa * deviation[0]), slope
+    def ucb_gradient(self, C, kappa):
+        away = C[:, None, :] - self.centers
+        bumps = self.heights * np.exp(-np.square(away).sum(axis=2) / (2.0 * self.reach**2))
+        slope = -np.einsum("nb,nbp->np", bumps, away) / self.reach**2
+        return self.ucb(C, kappa), slope + kappa * self.deviation / max(C.shape[1], 1)
 
 
 def ucb(space, posterior, kappa, U):

@@ -43,7 +43,7 @@ class UpperBound(Protocol):
     """What is maximized: see `tailproof.search.model.posterior.Posterior`."""
 
     def ucb(self, X: Array, kappa: float) -> Array: ...  # noqa: D102
-    def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]: ...  # noqa: D102
+    def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]: ...  # noqa: D102
 
 
 @functools.cache
@@ -147,17 +147,18 @@ def maximize_ucb(
         near = space.snap(_points_around(best, rng))
         candidates = np.vstack([candidates, near])
         values = np.append(values, ucb(near))
-    starts = _spaced_starts(candidates[np.argsort(-values, kind="stable")], _STARTS)
+    taken = _spaced_starts(candidates, values, _STARTS)
+    U, values = candidates[taken], values[taken]
     free = np.flatnonzero(~space.discrete)
     for _ in range(_ROUNDS):
         if len(free):
-            starts = _climb_ucb(space, posterior, kappa, starts, free)
+            U, values = _climb_ucb(space, posterior, kappa, U, values, free)
         moved = False
         if len(free) < space.dimension:
-            starts, moved = _best_neighbors(space, posterior, kappa, starts)
+            U, values, moved = _best_neighbors(space, posterior, kappa, U, values)
         if not moved:
             break
-    return starts[int(np.argmax(ucb(starts)))]
+    return U[int(np.argmax(values))]
 
 
 def _points_around(best: Array, rng: np.random.Generator) -> Array:
@@ -169,43 +170,57 @@ def _points_around(best: Array, rng: np.random.Generator) -> Array:
     return np.clip((best[:, None, :] + moves).reshape(-1, best.shape[1]), 0.0, 1.0)
 
 
-def _spaced_starts(points: Array, count: int) -> Array:
-    """Return the first `count` of `points`, best first, that are not close to one taken before."""
-    taken = points[:1]
+def _spaced_starts(points: Array, values: Array, count: int) -> list[int]:
+    """Return the rows of the `count` best points that are not close to a better one taken."""
+    order = np.argsort(-values, kind="stable")
+    taken = [int(order[0])]
     while len(taken) < count:
-        distance = np.abs(points[:, None, :] - taken).max(axis=2).min(axis=1)
-        if not (distance > _LEAST_DISTANCE).any():
+        distance = np.abs(points[:, None, :] - points[taken]).max(axis=2).min(axis=1)
+        apart = order[distance[order] > _LEAST_DISTANCE]
+        if not len(apart):
             break
-        taken = np.vstack([taken, points[int(np.argmax(distance > _LEAST_DISTANCE))]])
+        taken.append(int(apart[0]))
     return taken
 
 
 def _best_neighbors(
-    space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array
-) -> tuple[Array, bool]:
-    """Return the rows of U moved to better discrete neighbors, and whether any was moved."""
-    values, moved = posterior.ucb(space.encode(U), kappa), False
-    for row in range(len(U)):
-        neighbors = space.neighbors(U[row])
-        if len(neighbors):
-            neighbor_values = posterior.ucb(space.encode(neighbors), kappa)
-            if neighbor_values.max() > values[row]:
-                U[row], moved = neighbors[int(np.argmax(neighbor_values))], True
-    return U, moved
+    space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array, values: Array
+) -> tuple[Array, Array, bool]:
+    """Return the rows of U moved to better discrete neighbors, and whether any was moved.
+
+    With the bounds there; `values` (n,) are those of U.
+    """
+    neighbors = [space.neighbors(u) for u in U]
+    everywhere = np.vstack(neighbors)
+    U, values, moved = U.copy(), values.copy(), False
+    found = posterior.ucb(space.encode(everywhere), kappa) if len(everywhere) else np.empty(0)
+    ends = np.cumsum([len(each) for each in neighbors])
+    for row, (near, bounds) in enumerate(zip(neighbors, np.split(found, ends[:-1]), strict=True)):
+        if bounds.max(initial=-np.inf) > values[row]:
+            best = int(np.argmax(bounds))
+            U[row], values[row], moved = near[best], bounds[best], True
+    return U, values, moved
 
 
 def _climb_ucb(
-    space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array, free: NDArray[np.int64]
-) -> Array:
-    """Improve the continuous coordinates of all rows of U in one search: their sum is separable."""
+    space: EncodedSpace,
+    posterior: UpperBound,
+    kappa: float,
+    U: Array,
+    values: Array,
+    free: NDArray[np.int64],
+) -> tuple[Array, Array]:
+    """Improve the continuous coordinates of all rows of U in one search: their sum is separable.
+
+    Return the rows and their bounds; `values` (n,) are those of U.
+    """
     X = space.encode(U)
     columns, count = space.encoded_columns[free], len(free)
 
     def negative(x: Array) -> tuple[float, Array]:
         X[:, columns] = x.reshape(len(U), count)
-        pairs = [posterior.ucb_gradient(row, kappa) for row in X]
-        gradient = np.concatenate([slope[columns] for _, slope in pairs])
-        return -sum(value for value, _ in pairs), -gradient
+        bounds, gradients = posterior.ucb_gradient(X, kappa)
+        return -float(bounds.sum()), -gradients[:, columns].ravel()
 
     found = scipy.optimize.minimize(
         negative,
@@ -218,8 +233,10 @@ def _climb_ucb(
     climbed = U.copy()
     climbed[:, free] = np.clip(found.x, 0.0, 1.0).reshape(len(U), count)
     climbed = space.snap(climbed)
-    before, after = (posterior.ucb(space.encode(V), kappa) for V in (U, climbed))
-    return np.where((after > before)[:, None], climbed, U)
+    X[:, columns] = climbed[:, free]
+    after = posterior.ucb(X, kappa)
+    better = after > values
+    return np.where(better[:, None], climbed, U), np.where(better, after, values)
 
 
 def _count_near(U: Array, u: Array) -> int:

@@ -45,7 +45,7 @@ def posterior(found, correction=None):
     st.lists(st.floats(-1e6, 1e6), min_size=12, max_size=60).map(np.array),
     st.floats(0.5, 5.0),
 )
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_the_bound_solves_its_equation(values, exceedances):
     values = np.where(np.abs(values) < 1e-6, 0.0, values)
     bound = tuning_free_bound(values, exceedances)

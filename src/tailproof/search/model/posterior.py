@@ -108,25 +108,24 @@ class Posterior:
         gain = kappa**2 * variance + p * (best_shift - shift) ** 2
         return mean + p * shift + np.sqrt(gain)
 
-    def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
-        """Return `ucb` at one point x (p,), and its gradient."""
+    def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]:
+        """Return `ucb` at few rows of X (n, p), (n,), and its gradients, (n, p)."""
         c = self.correction
-        mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
+        mean, variance, mean_slope, variance_slope = self.location.predict_gradient(X)
         if c.rate is None:
-            root = math.sqrt(max(variance, 1e-300))
-            return mean + kappa * root, mean_gradient + kappa * variance_gradient / (2.0 * root)
-        delta, delta_variance, delta_gradient, gradient = c.rate.deviation.predict_gradient(x)
-        steps, root = math.copysign(kappa, c.size), math.sqrt(max(delta_variance, 1e-300))
-        shifts, slopes = self._shift(np.array([delta, delta + steps * root]))
-        shift_gradient = slopes[0] * delta_gradient
-        best_gradient = slopes[1] * (delta_gradient + steps * gradient / (2.0 * root))
-        p, gain = c.probability, float(shifts[1] - shifts[0])
-        total = math.sqrt(max(kappa**2 * variance + p * gain**2, 1e-300))
-        slope = kappa**2 * variance_gradient + 2.0 * p * gain * (best_gradient - shift_gradient)
-        return (
-            mean + p * float(shifts[0]) + total,
-            mean_gradient + p * shift_gradient + slope / (2.0 * total),
-        )
+            root = np.sqrt(np.maximum(variance, 1e-300))
+            return mean + kappa * root, mean_slope + (0.5 * kappa / root)[:, None] * variance_slope
+        eta, eta_variance, eta_slope, eta_variance_slope = c.rate.deviation.predict_gradient(X)
+        steps, root = math.copysign(kappa, c.size), np.sqrt(np.maximum(eta_variance, 1e-300))
+        shift, slope = self._shift(eta)
+        best_shift, best_slope = self._shift(eta + steps * root)
+        shift_slope = slope[:, None] * eta_slope
+        better_slope = eta_slope + (0.5 * steps / root)[:, None] * eta_variance_slope
+        gain_slope = best_slope[:, None] * better_slope - shift_slope
+        p, gain = c.probability, best_shift - shift
+        total = np.sqrt(np.maximum(kappa**2 * variance + p * gain**2, 1e-300))
+        half_slope = 0.5 * kappa**2 * variance_slope + (p * gain)[:, None] * gain_slope
+        return mean + p * shift + total, mean_slope + p * shift_slope + half_slope / total[:, None]
 
     def payoff(self, z: Array) -> Array:
         """Return payoffs in the user's units, larger is better, from warped ones."""
