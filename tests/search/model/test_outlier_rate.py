@@ -80,11 +80,8 @@ def test_rows_of_little_weight_tell_little():
     assert weak.probability == pytest.approx(prior, abs=0.02)
 
 
-def test_few_outliers_have_no_rate():
-    points = np.random.default_rng(0).random((50, 2))
-    for count, known in ((0, False), (OUTLIER.fewest - 1, False), (OUTLIER.fewest, True)):
-        outliers = (np.arange(50) < count).astype(float)
-        assert (learn_rate(points, outliers, np.ones(50), LAYOUT, (SCALES,)) is not None) == known
+def test_no_outliers_have_no_rate():
+    assert learn_rate(np.zeros((5, 2)), np.zeros(5), np.ones(5), LAYOUT, (SCALES,)) is None
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -81,7 +81,6 @@ class OutlierConstants:
 
     signals: tuple[float, ...] = (1.0, 4.0, 10.0)  # variances of the log odds over the space
     prior_log_odds: float = 0.0  # of a rate that varies
-    fewest: int = 3  # outliers that tell of a rate: fewer may be anywhere by chance
     rows: int = 256  # payoffs that its evidence is computed from
     features: int = 96  # of its process: it is known roughly only
     newton_steps: int = 12

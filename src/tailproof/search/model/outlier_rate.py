@@ -51,11 +51,11 @@ def learn_rate(
     layout: KernelLayout,
     lengthscales: tuple[Array, ...],
 ) -> OutlierRate | None:
-    """Return how the rate of outliers (n,), 0 or 1, varies; None if they are few.
+    """Return how the rate of outliers (n,), 0 or 1, varies; None if there are none.
 
     `lengthscales` are those that its process may have.
     """
-    if np.count_nonzero(outliers) < OUTLIER.fewest:
+    if not outliers.any():
         return None
     rows = _balanced_rows(outliers)
     X, o, w = points[rows], outliers[rows], weights[rows]
