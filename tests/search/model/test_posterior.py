@@ -150,8 +150,8 @@ def test_pending_trials_lower_the_variance_alone():
 
 @pytest.mark.parametrize(("payoffs", "tolerance"), [(two_sided, 0.07), (jumping, 0.5)])
 def test_joint_draws_have_the_moments_of_predict(payoffs, tolerance):
-    # 4,000 draws: standard errors of means are 0.016 deviations, of deviations 1.1 %. `predict`
-    # linearizes a rate that varies in its log odds, draws do not: their means and deviations differ.
+    # 4,000 draws: standard errors of means are 0.016 deviations, of deviations 1.1 %. Where a rate
+    # varies, `predict` states the mean at the mode of its log odds, and deviations around that.
     posterior, rng = posterior_of(payoffs, n=120, kind=IDENTITY)
     assert (posterior.correction.rate is not None) == (payoffs is jumping)
     points = rng.random((6, 3))

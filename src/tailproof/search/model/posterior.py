@@ -25,6 +25,10 @@ from tailproof.search.model.parameters import ModelConfig, ModelParameters, Obse
 
 Array = NDArray[np.float64]
 
+# Gauss-Hermite quadrature of a standard normal variable.
+_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+_NODE_WEIGHTS /= _NODE_WEIGHTS.sum()
+
 
 @dataclass(frozen=True)
 class Posterior:
@@ -77,10 +81,11 @@ class Posterior:
         if c.rate is None:
             return mean, np.sqrt(variance)
         deviation, log_odds_variance = c.rate.deviation.predict(X)
-        shift, slope = self._shift(deviation)
-        p = c.probability
-        total = variance + p * slope**2 * log_odds_variance + p * (1 - p) * shift**2
-        return mean + p * shift, np.sqrt(total)
+        shift, p = self._shift(deviation)[0], c.probability
+        # The mean square of the shift's error under normal log odds, by quadrature.
+        nodes = deviation[:, None] + np.sqrt(log_odds_variance)[:, None] * _NODES
+        spread = (self._shift(nodes)[0] - shift[:, None]) ** 2 @ _NODE_WEIGHTS
+        return mean + p * shift, np.sqrt(variance + p * spread + p * (1 - p) * shift**2)
 
     def suppose(self, varies: bool) -> Posterior:
         """Return the posterior if the rate of outliers varies over the space, or if it does not."""
