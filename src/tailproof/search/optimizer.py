@@ -22,14 +22,19 @@ from tailproof.search.acquisition.designs import random_point, sobol_point
 from tailproof.search.acquisition.optimize import maximize_ucb
 from tailproof.search.decision import plan as decision
 from tailproof.search.decision.stopping import RemainingGain
-from tailproof.search.model.fit import fit_model, next_refit
+from tailproof.search.model.fit import next_refit
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 from tailproof.search.model.posterior import (
     Posterior,
-    condition,
     influence_of_most_extreme,
     interval,
     keep_sign,
+)
+from tailproof.search.model.two_part import (
+    TwoPartParameters,
+    TwoPartPosterior,
+    condition,
+    fit_model,
 )
 from tailproof.search.options import Options, kernel_layout
 from tailproof.search.space.context import ContextSpace
@@ -45,6 +50,9 @@ from tailproof.search.trials import (
 
 Array = NDArray[np.float64]
 AnySpace = Space | Configurations | ContextSpace
+
+AnyParameters = ModelParameters | TwoPartParameters
+AnyPosterior = Posterior | TwoPartPosterior
 
 # Two models: the one that recommends, and one of truncated payoffs that proposes now and then.
 ROBUST, DIRECT = "robust", "direct"
@@ -121,8 +129,8 @@ class Optimizer:
         self._pending: dict[int, None] = {}
         self._completed: dict[int, CompletedTrial] = {}
         self._positions: list[Array] = []  # of the completed trials
-        self._models: dict[str, ModelParameters] = {}
-        self._posterior: tuple[Any, Posterior] | None = None
+        self._models: dict[str, AnyParameters] = {}
+        self._posterior: tuple[Any, AnyPosterior] | None = None
         self.fail_value = (
             None if fail_value is None else measurements.payoff("fail_value", fail_value)
         )
@@ -597,7 +605,7 @@ class Optimizer:
         """Return the number of payoffs at which the first fit is due."""
         return max(self._n_initial // 2, 2)
 
-    def _fit_model(self, observations: Observations, kind: str) -> ModelParameters:
+    def _fit_model(self, observations: Observations, kind: str) -> AnyParameters:
         """Return the parameters of the last fit that was due, with those before it if needed."""
         count, config = len(observations), self._configs[kind]
         if count < self._payoffs_at_first_fit():
@@ -621,7 +629,7 @@ class Optimizer:
         self._models[kind] = model
         return model
 
-    def _condition_model(self, pending: list[Array], kind: str = ROBUST) -> Posterior:
+    def _condition_model(self, pending: list[Array], kind: str = ROBUST) -> AnyPosterior:
         """Return the posterior given all payoffs and pending positions; the last one is kept."""
         key = (kind, len(self), len(pending), np.array(pending).tobytes())
         if self._posterior is None or self._posterior[0] != key:
@@ -632,11 +640,14 @@ class Optimizer:
             self._posterior = (key, posterior)
         return self._posterior[1]
 
-    def _predict_at(self, posterior: Posterior, U: Array, level: float) -> Prediction:
+    def _predict_at(self, posterior: AnyPosterior, U: Array, level: float) -> Prediction:
         X = self.space.encode(U)
-        config, observations = self._configs[ROBUST], self._observations()
-        sway = influence_of_most_extreme(posterior, observations, config, X)
-        mean, lower, upper = interval(posterior, X, level, sway)
+        if isinstance(posterior, TwoPartPosterior):
+            mean, lower, upper = posterior.interval(X, level)
+        else:
+            config, observations = self._configs[ROBUST], self._observations()
+            sway = influence_of_most_extreme(posterior, observations, config, X)
+            mean, lower, upper = interval(posterior, X, level, sway)
         if self.minimize:
             mean, lower, upper = -mean, -upper, -lower
         payoffs = [done.value for done in self._completed.values()]
@@ -649,12 +660,12 @@ def _count_trials_near(U: Array, u: Array) -> int:
     return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
 
 
-def _tails_in_words(posterior: Posterior) -> str:
+def _tails_in_words(posterior: AnyPosterior) -> str:
     """Say in words how heavy the tails of the noise look, apart from effects of the parameters."""
     residuals = posterior.noise_residuals
-    if len(posterior.residuals.values) < _FEWEST_FOR_TAILS:
+    if posterior.n_residuals < _FEWEST_FOR_TAILS:
         return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} single payoffs"
-    if posterior.parameters.kernel.noise_var <= _LEAST_NOISE:
+    if posterior.noise_var <= _LEAST_NOISE:
         return "no noise seen"
     if len(residuals) < _FEWEST_FOR_TAILS or float(np.ptp(residuals)) == 0.0:
         return "tails not judged: the noise is not known apart from effects of the parameters"

@@ -49,6 +49,16 @@ class Posterior:
         return abs(float(shift)) > TAIL.large_shift
 
     @property
+    def n_residuals(self) -> int:
+        """Number of single payoffs."""
+        return len(self.residuals.values)
+
+    @property
+    def noise_var(self) -> float:
+        """Variance of the core of the noise, in warped units."""
+        return self.parameters.kernel.noise_var
+
+    @property
     def noise_residuals(self) -> Array:
         """Relative residuals where the location is known better than single payoffs, (k,).
 
@@ -190,8 +200,6 @@ def condition(
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
-    if math.isfinite(parameters.truncation):  # the fit found payoffs that are mostly equal
-        config = config.direct()
     t = parameters.truncate(parameters.standardize(observations.payoffs))
     u = np.ones(len(t))
     u[: len(parameters.precision)] = parameters.precision[: len(t)]
