@@ -66,9 +66,9 @@ def count_by_place(points: Array, hits: NDArray[np.bool_]) -> Counts:
     places, first, which = np.unique(points, axis=0, return_index=True, return_inverse=True)
     order, which = np.argsort(first, kind="stable"), which.reshape(-1)
     trials = np.bincount(which, minlength=len(places)).astype(np.float64)[order]
-    found = np.bincount(which, weights=hits, minlength=len(places))[order]
+    found = np.bincount(which, weights=hits.astype(np.float64), minlength=len(places))[order]
     zeros = np.zeros(len(places))
-    return Counts(np.ascontiguousarray(places[order]), trials, found, zeros, zeros)
+    return Counts(np.ascontiguousarray(places[order]), trials, np.asarray(found), zeros, zeros)
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ class Occurrence:
         mean, variance = self.process.predict(X)
         return self.offset + mean, variance
 
-    def sample(self, X: Array, count: int, inflation: float, rng: np.random.Generator) -> Array:
-        """Return joint draws (count, k) of p, with `inflation` times the deviation of eta."""
+    def sample(self, X: Array, count: int, rng: np.random.Generator) -> Array:
+        """Return joint draws (count, k) of logit p at the rows of X (k, p)."""
         mean, covariance = self.process.joint(X)
         values, vectors = np.linalg.eigh(covariance)
-        root = vectors * (inflation * np.sqrt(np.maximum(values, 0.0)))
-        draws = rng.standard_normal((count, len(mean))) @ root.T
-        return np.asarray(expit(self.offset + mean + draws))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        draws: Array = rng.standard_normal((count, len(mean))) @ root.T
+        return self.offset + mean + draws
 
 
 def fit_occurrence(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tailproof.search.model import fit, posterior
-from tailproof.search.model.constants import INTERVAL, TWO_PART
+from tailproof.search.model.constants import TWO_PART
 from tailproof.search.model.link import Link
 from tailproof.search.model.occurrence import (
     Counts,
@@ -128,21 +128,29 @@ class TwoPartPosterior:
 
     def sample_means(self, X: Array, count: int, rng: np.random.Generator) -> Array:
         """Return joint draws (count, k) of the mean payoff at the rows of X (k, p)."""
-        p = self.occurrence.sample(X, count, INTERVAL.safety, rng)
+        eta = self.occurrence.sample(X, count, rng)
         v = self.amounts.sample_means(X, count, rng)
-        return self.link.payoff(self.link.value(np.log(p) - np.log1p(-p), v))
+        return self.link.payoff(self.link.value(eta, v))
 
     def interval(self, X: Array, level: float) -> tuple[Array, Array, Array]:
         """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
 
-        The amounts' interval includes how far their mean moves without the most extreme one.
+        Added in squares to the uncertainties of both parts is what the amounts' truncation may
+        hide, and how far their mean moves without the most extreme one.
         """
+        amounts, unit = self.amounts, self.amounts.parameters.scale
         eta, variance = self.occurrence.predict(X)
-        sway = posterior.influence_of_most_extreme(self.amounts, self.observations, self.config, X)
-        v, low, high = posterior.interval(self.amounts, X, level, sway)
-        factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
+        z, deviation = amounts.predict(X)
+        v = amounts.payoff(z)
         by_eta, by_v = self.link.slopes(eta, v)
-        half = np.hypot(by_eta * factor * np.sqrt(variance), by_v * 0.5 * (high - low))
+        c, warp = amounts.correction, amounts.parameters.warp
+        hidden = c.bias * float(warp.shift_slope(np.array(c.mean)))
+        hidden = hidden + posterior.influence_of_most_extreme(
+            amounts, self.observations, self.config, X
+        )
+        factor = -float(ndtri((1.0 - level) / 2.0))
+        of_v = by_v * unit * np.hypot(factor * deviation, hidden)
+        half = np.hypot(by_eta * factor * np.sqrt(variance), of_v)
         value = self.link.value(eta, v)
         return self.payoff(value), self.payoff(value - half), self.payoff(value + half)
 
@@ -279,7 +287,7 @@ def _parts_of_means(
     places, which = np.unique(np.vstack([counts.places, told.points]), axis=0, return_inverse=True)
     which, size, old = which.reshape(-1), len(places), len(counts.places)
     precision = np.where(usable, precision, 0.0)
-    total = np.bincount(which[old:], weights=precision, minlength=size)
+    total = np.bincount(which[old:], weights=precision, minlength=size).astype(np.float64)
     sums = np.bincount(which[old:], weights=precision * values, minlength=size)
     mean = np.divide(sums, total, out=np.zeros(size), where=total > 0.0)
     trials, hits = np.zeros(size), np.zeros(size)
