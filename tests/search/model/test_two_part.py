@@ -8,12 +8,12 @@ from searches import single_payoffs
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.link import Link
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
+from tailproof.search.model.ties import tied_value
 from tailproof.search.model.two_part import (
     TwoPartParameters,
     TwoPartPosterior,
     condition,
     fit_model,
-    tied_value,
 )
 
 LAYOUT = KernelLayout(np.arange(2), np.zeros(2, dtype=np.int64))
@@ -97,18 +97,18 @@ def test_truncated_payoffs_and_others_keep_the_usual_model():
 
 
 def test_estimates_are_near_the_truth_and_intervals_contain_it():
-    # 12 sets of 2,000 payoffs in four places: 45 to 57 others each, so a mean from them alone has
-    # a relative error of 0.18. At a coverage of 80 % in place of 90, fewer than 34 of 48
-    # intervals that were independent would contain the truth in 4 % of such tests.
+    # 6 sets of 2,000 payoffs in four places: 33 to 57 others each, so the sample mean of a place
+    # has a relative error of 0.17 to 0.22; estimates that are equal everywhere have one of 0.35.
+    # With a coverage of 90 %, fewer than 18 of 24 contain the truth in 1 % of such tests.
     ratios, covered = [], 0
-    for seed in range(12):
+    for seed in range(6):
         posterior = posterior_of(sparse(seed, 2000, points=CORNERS))
         mean, lower, upper = posterior.interval(CORNERS, 0.9)
         ratios.append(np.log(mean / truth(CORNERS)))
         covered += int(((lower <= truth(CORNERS)) & (truth(CORNERS) <= upper)).sum())
     assert np.abs(np.mean(ratios)) < 0.1
-    assert np.std(ratios) < 0.18
-    assert covered >= 34
+    assert np.std(ratios) < 0.25
+    assert covered >= 18
 
 
 @SIDES

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tailproof.search.model import fit, posterior
-from tailproof.search.model.constants import TWO_PART
 from tailproof.search.model.link import Link
 from tailproof.search.model.occurrence import (
     Counts,
@@ -31,7 +30,7 @@ from tailproof.search.model.occurrence import (
 )
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 from tailproof.search.model.posterior import Posterior
-from tailproof.search.model.warp import location_and_spread
+from tailproof.search.model.ties import tied_means_as_payoffs, tied_value
 
 Array = NDArray[np.float64]
 
@@ -145,47 +144,12 @@ class TwoPartPosterior:
         by_eta, by_v = self.link.slopes(eta, v)
         c, warp = amounts.correction, amounts.parameters.warp
         hidden = c.bias * float(warp.shift_slope(np.array(c.mean)))
-        hidden = hidden + posterior.influence_of_most_extreme(
-            amounts, self.observations, self.config, X
-        )
+        sway = posterior.influence_of_most_extreme(amounts, self.observations, self.config, X)
         factor = -float(ndtri((1.0 - level) / 2.0))
-        of_v = by_v * unit * np.hypot(factor * deviation, hidden)
+        of_v = by_v * unit * np.hypot(factor * deviation, hidden + sway)
         half = np.hypot(by_eta * factor * np.sqrt(variance), of_v)
         value = self.link.value(eta, v)
         return self.payoff(value), self.payoff(value - half), self.payoff(value + half)
-
-
-def tied_value(observations: Observations) -> float | None:
-    """Return the value that most single payoffs have if they are sparse, and None otherwise.
-
-    Payoffs of one place that are all equal, but for rounding, count once: a noise-free objective
-    that is evaluated again and again at its optimum is not sparse.
-
-    Examples
-    --------
-    >>> points, sem = np.array([[0.1], [0.2], [0.3], [0.3]]), np.full(4, np.nan)
-    >>> tied_value(Observations(points, np.array([0.0, 0.0, 0.0, 7.0]), sem))
-    0.0
-    >>> tied_value(Observations(points, np.array([7.0, 1.0, 0.0, 0.0]), sem)) is None
-    True
-    """
-    single = observations.single
-    payoffs = observations.payoffs[single]
-    values, ties = np.unique(payoffs, return_counts=True)
-    if len(values) < 2 or 2 * int(ties.max()) <= len(payoffs):
-        return None
-    tie = float(values[np.argmax(ties)])
-    _, which = np.unique(observations.points[single], axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    lowest = np.full(int(which.max()) + 1, np.inf)
-    highest = -lowest
-    half = 0.5 * payoffs  # differences of these do not overflow
-    np.minimum.at(lowest, which, half)
-    np.maximum.at(highest, which, half)
-    same = highest - lowest <= TWO_PART.same * location_and_spread(half)[1]
-    weights = np.where(same, 1.0 / np.bincount(which), 1.0)[which]
-    tied = float(weights[payoffs == tie].sum())
-    return tie if tied > 1.0 + 1e-9 and 2.0 * tied > float(weights.sum()) + 1e-9 else None
 
 
 def fit_model(
@@ -199,6 +163,7 @@ def fit_model(
         start = previous if isinstance(previous, ModelParameters) else None
         return fit.fit_model(observations, start, config)
     before = previous if isinstance(previous, TwoPartParameters) else None
+    observations = tied_means_as_payoffs(observations, tie)
     single = observations.take(np.flatnonzero(observations.single))
     differs = single.payoffs != tie
     above = single.payoffs[differs] > tie
@@ -230,6 +195,7 @@ def condition(
     if isinstance(parameters, ModelParameters):
         return posterior.condition(observations, pending, parameters, config)
     link, layout, config = parameters.link, config.layout, _amounts_config(config, parameters.link)
+    observations = tied_means_as_payoffs(observations, link.tie)
     single = observations.single
     differs = single & (observations.payoffs != link.tie)
     counts = count_by_place(observations.points[single], differs[single])
