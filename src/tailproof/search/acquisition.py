@@ -116,7 +116,7 @@ class Proposer:
         rng = np.random.default_rng([seed, number])
         # Whether outliers are more frequent in some places is not known: it is supposed as often as
         # it is probable (Thompson sampling of the hypothesis).
-        posterior = posterior.suppose(rng.random() < posterior.correction.probability)
+        posterior = posterior.suppose(rng.random())
         u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
         crowded = len(U) and space.count is None and _count_near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [seed, 0, 5]) if crowded else u

@@ -12,20 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.model.fit import fit_model, next_refit
+from tailproof.search.model.fit import next_refit
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
-from tailproof.search.model.posterior import (
-    Posterior,
+from tailproof.search.model.posterior import Posterior, keep_sign
+from tailproof.search.model.two_part import (
+    TwoPartParameters,
+    TwoPartPosterior,
     condition,
-    influence_of_most_extreme,
+    fit_model,
     interval,
-    keep_sign,
 )
 from tailproof.search.results import Prediction
 from tailproof.search.space.encodings import EncodedSpace
 from tailproof.search.trials import TrialLog, any_by_trial, observations
 
 Array = NDArray[np.float64]
+# Of all payoffs by one process, or of sparse ones by two.
+AnyParameters = ModelParameters | TwoPartParameters
+AnyPosterior = Posterior | TwoPartPosterior
 
 # Two models: the one that recommends, and one of truncated payoffs that proposes now and then.
 ROBUST, DIRECT = "robust", "direct"
@@ -66,18 +70,18 @@ class PayoffModel:
         self.space, self.minimize, self.first_fit = space, minimize, first_fit
         self._log = log
         self._configs = {ROBUST: config, DIRECT: config.direct()}
-        self._fitted: dict[str, ModelParameters] = {}
-        self._posterior: tuple[Any, Posterior] | None = None
+        self._fitted: dict[str, AnyParameters] = {}
+        self._posterior: tuple[Any, AnyPosterior] | None = None
 
-    def posterior(self, pending: Sequence[Array] = ()) -> Posterior:
+    def posterior(self, pending: Sequence[Array] = ()) -> AnyPosterior:
         """Return the posterior given all payoffs and pending places; the last one is kept."""
         return self._condition(pending, ROBUST)
 
-    def posterior_of_truncated_payoffs(self, pending: Sequence[Array] = ()) -> Posterior:
+    def posterior_of_truncated_payoffs(self, pending: Sequence[Array] = ()) -> AnyPosterior:
         """Return that of a Gaussian process which takes outliers at their value, truncated."""
         return self._condition(pending, DIRECT)
 
-    def _condition(self, pending: Sequence[Array], kind: str) -> Posterior:
+    def _condition(self, pending: Sequence[Array], kind: str) -> AnyPosterior:
         """Return the posterior of one of the two models; the last one is kept."""
         key = (kind, len(self._log.completed), len(pending), np.array(pending).tobytes())
         if self._posterior is None or self._posterior[0] != key:
@@ -87,7 +91,7 @@ class PayoffModel:
             self._posterior = (key, condition(told, waiting, model, self._configs[kind]))
         return self._posterior[1]
 
-    def _fit_when_due(self, told: Observations, kind: str) -> ModelParameters:
+    def _fit_when_due(self, told: Observations, kind: str) -> AnyParameters:
         """Return the parameters of the last fit that was due, with those before it if needed."""
         count, config = len(told), self._configs[kind]
         if count < self.first_fit:
@@ -114,8 +118,8 @@ class PayoffModel:
     def predict(self, U: Array, level: float) -> Prediction:
         """Return robust means with intervals at places U (k, d), in the user's units."""
         posterior, X = self.posterior(), self.space.encode(U)
-        sway = influence_of_most_extreme(posterior, self._observations(), self._configs[ROBUST], X)
-        mean, lower, upper = interval(posterior, X, level, sway)
+        told, config = self._observations(), self._configs[ROBUST]
+        mean, lower, upper = interval(posterior, told, config, X, level)
         if self.minimize:
             mean, lower, upper = -mean, -upper, -lower
         payoffs = [done.value for done in self._log.completed.values()]
@@ -142,9 +146,9 @@ class PayoffModel:
         """Say how heavy the tails of the noise look, apart from effects of the parameters."""
         posterior = self.posterior()
         residuals = posterior.noise_residuals
-        if len(posterior.residuals.values) < _FEWEST_FOR_TAILS:
+        if posterior.n_residuals < _FEWEST_FOR_TAILS:
             return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} single payoffs"
-        if posterior.parameters.kernel.noise_var <= _LEAST_NOISE:
+        if posterior.noise_var <= _LEAST_NOISE:
             return "no noise seen"
         if len(residuals) < _FEWEST_FOR_TAILS or float(np.ptp(residuals)) == 0.0:
             return "tails not judged: the noise is not known apart from effects of the parameters"

@@ -96,9 +96,9 @@ def test_the_ucb_takes_location_and_log_odds_at_their_better_ends(kind):
     gain = np.hypot(1.5 * np.sqrt(variance), shift(better) - shift(eta))
     assert (shift(better) > shift(eta)).all()
     expected = mean + shift(eta) + gain
-    supposed = posterior.suppose(True)
+    supposed = posterior.suppose(0.0)
     np.testing.assert_allclose(supposed.ucb(points, 1.5), expected, rtol=1e-6, atol=1e-6)
-    constant = posterior.suppose(False)
+    constant = posterior.suppose(1.0)
     np.testing.assert_allclose(constant.ucb(points, 1.5), mean + 1.5 * np.sqrt(variance))
     # Without deviations, the UCB ranks as the mean over both cases does.
     apart = posterior.predict(points)[0] - posterior.ucb(points, 0.0)

@@ -90,6 +90,23 @@ class OutlierConstants:
 
 
 @dataclass(frozen=True)
+class TwoPartConstants:
+    """Of `tailproof.search.model.two_part` and `occurrence`."""
+
+    same: float = 2.0**-26  # difference of payoffs that rounding may make, in their deviations
+    signal: tuple[float, float] = (math.log(0.25), 1.5)  # prior of the variance of the logit
+    noise_deviation: float = 0.05  # so narrow a prior holds the binomial noise at its variance
+    rows: int = 256  # places that a likelihood is computed from
+    rounds: int = 3  # of kernel parameters and mode
+    steps: int = 12  # of L-BFGS in a round
+    newton_steps: int = 25
+    largest_step: float = 2.0  # of the logit
+    tolerance: float = 1e-6  # of the logit
+    least_precision: float = 1e-6  # of a place's counts
+    largest_exponent: float = 690.0
+
+
+@dataclass(frozen=True)
 class FitConstants:
     """Of `tailproof.search.model.fit`."""
 
@@ -118,4 +135,4 @@ class IntervalConstants:
 FIT, INTERVAL = FitConstants(), IntervalConstants()
 STANDARDIZE, SPARSE, KERNEL = StandardizeConstants(), SparseConstants(), KernelConstants()
 WARP, NOISE, TAIL = WarpConstants(), NoiseConstants(), TailConstants()
-OUTLIER = OutlierConstants()
+OUTLIER, TWO_PART = OutlierConstants(), TwoPartConstants()

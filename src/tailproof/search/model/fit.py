@@ -32,7 +32,14 @@ from tailproof.search.model.parameters import (
     ModelParameters,
     Observations,
 )
-from tailproof.search.model.warp import Warp, choose_warp, location_and_spread, standardized_warp
+from tailproof.search.model.warp import (
+    LOG,
+    LoggedPayoffs,
+    Warp,
+    choose_warp,
+    location_and_spread,
+    standardized_warp,
+)
 
 Array = NDArray[np.float64]
 
@@ -55,13 +62,11 @@ def fit_model(
         count, location, scale, Warp(), kernel, law, Correction(), np.ones(count)
     )
     t = model.standardize(observations.payoffs)
-    if is_sparse(t):
-        config = config.direct()
     if config.truncates:
         bound = tuning_free_bound(t, TAIL.exceedances)
         model = replace(model, law=NoiseLaw(), truncation=bound or math.inf)
     t = model.truncate(t)
-    model = replace(model, warp=_fit_warp(t, observations.points, kernel, config))
+    model = replace(model, warp=_fit_warp(t, observations.points, kernel, scale, config))
     rows = evenly_spaced(count, FIT.payoffs)
     rounds = FIT.rounds_at_first if previous is None else FIT.rounds
     rounds = 1 if config.noise == "gaussian" else rounds
@@ -171,21 +176,16 @@ def limit_extremes(z: Array) -> Array:
     return np.minimum(z, np.sort(z)[-1 - beyond] + most)
 
 
-def is_sparse(t: Array) -> bool:
-    """Tell whether most payoffs are equal, as where most users buy nothing.
-
-    A mode says nothing of the mean then: the mean is estimated from truncated payoffs directly.
-    """
-    _, ties = np.unique(t, return_counts=True)
-    return len(ties) > 1 and 2 * int(ties.max()) > len(t)
-
-
-def _fit_warp(t: Array, points: Array, kernel: KernelParameters, config: ModelConfig) -> Warp:
+def _fit_warp(
+    t: Array, points: Array, kernel: KernelParameters, unit: float, config: ModelConfig
+) -> Warp:
     if config.warp == "learnt":
         rows = evenly_spaced(len(t), KERNEL.rows)
         X, t = points[rows], t[rows]
         inverse = config.layout.inverse_lengthscales(kernel.lengthscales)
         return choose_warp(t, config.layout.correlations(X, X, inverse))
+    if config.warp != "identity":
+        return LoggedPayoffs(LOG, scale=unit if config.warp == "minus logarithms" else -unit)
     return standardized_warp(Warp(), t)
 
 

@@ -51,7 +51,7 @@ class ModelConfig:
     """How the model is fitted: choices of the practical optimizer, none from a theorem."""
 
     layout: KernelLayout  # of the encoded configurations
-    warp: str = "learnt"  # or "identity"
+    warp: str = "learnt"  # or "identity"; "logarithms", "minus logarithms" of sizes told as such
     noise: str = "learnt"  # or "gaussian", "student-t"
     corrects_mean: bool = True
     truncates: bool = False  # payoffs, by adaptive truncation, before anything else
@@ -88,7 +88,7 @@ class ModelParameters:
     law: NoiseLaw  # of the noise, in units of the root of the kernel's noise variance
     correction: Correction
     precision: Array  # relative precisions of the payoffs in the location GP, (count,)
-    truncation: float = math.inf  # standardized payoffs are truncated there: see `fit.is_sparse`
+    truncation: float = math.inf  # standardized payoffs are truncated there
     inducing_points: Array | None = None  # of the location GP at many distinct points, (m, p)
 
     def standardize(self, payoffs: Array) -> Array:

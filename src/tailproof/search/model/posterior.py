@@ -53,6 +53,16 @@ class Posterior:
         return abs(float(shift)) > TAIL.large_shift
 
     @property
+    def n_residuals(self) -> int:
+        """Number of single payoffs."""
+        return len(self.residuals.values)
+
+    @property
+    def noise_var(self) -> float:
+        """Variance of the core of the noise, in warped units."""
+        return self.parameters.kernel.noise_var
+
+    @property
     def noise_residuals(self) -> Array:
         """Relative residuals where the location is known better than single payoffs, (k,).
 
@@ -87,13 +97,18 @@ class Posterior:
         spread = (self._shift(nodes)[0] - shift[:, None]) ** 2 @ _NODE_WEIGHTS
         return mean + p * shift, np.sqrt(variance + p * spread + p * (1 - p) * shift**2)
 
-    def suppose(self, varies: bool) -> Posterior:
-        """Return the posterior if the rate of outliers varies over the space, or if it does not."""
-        if self.correction.rate is None:
+    def suppose(self, draw: float) -> Posterior:
+        """Return the posterior if the rate of outliers varies over the space, or if it does not.
+
+        It is supposed to vary if `draw`, uniform in [0, 1), is less than the probability that it
+        does.
+        """
+        c = self.correction
+        if c.rate is None:
             return self
-        if varies:
-            return replace(self, correction=replace(self.correction, probability=1.0))
-        return replace(self, correction=replace(self.correction, rate=None))
+        if draw < c.probability:
+            return replace(self, correction=replace(c, probability=1.0))
+        return replace(self, correction=replace(c, rate=None))
 
     def ucb(self, X: Array, kappa: float) -> Array:
         """Return the upper confidence bound that the search maximizes at the rows of X (n, p).
@@ -170,8 +185,6 @@ def condition(
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
-    if math.isfinite(parameters.truncation):  # the fit found payoffs that are mostly equal
-        config = config.direct()
     t = parameters.truncate(parameters.standardize(observations.payoffs))
     u = np.ones(len(t))
     u[: len(parameters.precision)] = parameters.precision[: len(t)]

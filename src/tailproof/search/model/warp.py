@@ -101,6 +101,33 @@ class Warp:
         return np.where(ratio > WARP.least_ratio, 1.0 / np.maximum(ratio, WARP.least_ratio), 0.0)
 
 
+@dataclass(frozen=True)
+class LoggedPayoffs(Warp):
+    """The warp of payoffs that are logarithms already: it changes nothing, a residual is a ratio.
+
+    `scale` is minus the unit of the standardized logarithms; plus, for minus the logarithms of
+    costs. With it, what a logarithm makes of residuals and corrections holds here.
+
+    Examples
+    --------
+    >>> warp = LoggedPayoffs("log", scale=-1.0)
+    >>> warp.forward(np.array([3.0])), warp.relative_residual(np.log(np.array([0.5, 1.0, 3.0])))
+    (array([3.]), array([-0.5,  0. ,  2. ]))
+    """
+
+    def forward(self, t: Array) -> Array:
+        """Return t."""
+        return t
+
+    def inverse(self, z: Array) -> Array:
+        """Return z."""
+        return z
+
+    def log_slope(self, t: Array) -> Array:
+        """Return 0 for each of t (n,)."""
+        return np.zeros(len(t))
+
+
 def location_and_spread(z: Array) -> tuple[float, float]:
     """Return the median and a robust standard deviation of payoffs in the order they came, (n,).
 
