@@ -97,7 +97,7 @@ class ArmStatistics:
 
     @property
     def counts(self) -> Array:
-        """Number of payoffs of each arm, (n,)."""
+        """Number of payoffs in the statistics of each arm, (n,)."""
         return self.stats[:, compiled.COUNT]
 
     @property
@@ -120,7 +120,7 @@ class ArmStatistics:
         return False
 
     def extend(self, arms: Indices, payoffs: Array) -> None:
-        """Add many payoffs and estimate everything once."""
+        """Add many payoffs and estimate all arm statistics once."""
         first = self.log.extend(arms, payoffs)
         compiled.link_payoffs(
             first, self.log.count, self.log.arms, self.last, self.log.columns[0], self.stats

@@ -79,7 +79,7 @@ class KernelPrior:
 
     @property
     def rank(self) -> int:
-        """Number of feature directions."""
+        """Number of feature directions of the kernel prior."""
         return int(self._features.shape[1])
 
     @property
@@ -130,7 +130,7 @@ class KernelPrior:
         self.share_prior(statistics)
 
     def condition(self, statistics: ArmStatistics) -> None:
-        """Compute the posterior of w from all arms."""
+        """Compute the posterior of the weights w of the kernel prior from all arms."""
         self.mean, self.unit = statistics.prior_mean, math.sqrt(statistics.prior_variance)
         means, error, played = self._scaled(statistics)
         self.precision = np.zeros(len(self._inputs))

@@ -102,7 +102,7 @@ class PlayedSpan:
         self.values = np.empty((len(X), 0))  # Psi, (n, r)
 
     def include(self, j: int) -> bool:
-        """Count point j as played; return whether that added a column."""
+        """Let the span of the played points hold point j; return whether that added a column."""
         if self._played[j]:
             return False
         row = self.values[j]

@@ -45,7 +45,7 @@ def estimate_effects(
 
 
 def _effect(estimate: float, interval: Interval) -> Effect:
-    """Return an estimated effect with its interval."""
+    """Return an effect: an estimate with its interval."""
     return Effect(estimate, interval.lower, interval.upper, interval.level)
 
 

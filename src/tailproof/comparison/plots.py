@@ -60,7 +60,7 @@ def _height(rows: int) -> float:
 
 
 def figure(comparison: Comparison) -> Figure:
-    """Return one figure with all three plots."""
+    """Return one figure with all three plots of a comparison."""
     rows = len(shown(comparison))
 
     def draw(result: Figure) -> None:
@@ -76,7 +76,7 @@ def figure(comparison: Comparison) -> Figure:
 
 
 def images(comparison: Comparison) -> dict[str, bytes]:
-    """Return the plots as SVG, by name."""
+    """Return the plots of a comparison as SVG, by name."""
     height = _height(len(shown(comparison)))
     panels: dict[str, tuple[Any, float]] = {
         "distributions": (draw_distributions, height),

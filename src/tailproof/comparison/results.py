@@ -131,7 +131,7 @@ class Comparison(Mapping[str, Alternative]):
 
     @property
     def unit(self) -> Unit:
-        """The unit in which tables and plots show the payoffs."""
+        """The unit in which tables and plots of the comparison show payoffs."""
         return unit_for(self.kind, self[self.baseline].median)
 
     @property
@@ -167,7 +167,7 @@ class Comparison(Mapping[str, Alternative]):
         return {**settings, "notes": list(self.notes), "alternatives": alternatives}
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with one row an alternative and numbers as columns."""
+        """Return a comparison as a pandas data frame with one row an alternative."""
         pandas = require("pandas", "frame")
         rows = []
         for alternative in self.values():
@@ -182,7 +182,7 @@ class Comparison(Mapping[str, Alternative]):
         return pandas.DataFrame(rows).set_index("name")
 
     def table(self) -> str:
-        """Return the table and the verdicts as plain text."""
+        """Return the comparison as plain text: the table and the verdicts."""
         from tailproof.comparison.text import text_report
 
         return text_report(self)
@@ -190,7 +190,7 @@ class Comparison(Mapping[str, Alternative]):
     __str__ = table
 
     def markdown(self) -> str:
-        """Return the table and the verdicts as Markdown."""
+        """Return the comparison as Markdown: the table and the verdicts."""
         from tailproof.comparison.text import markdown_report
 
         return markdown_report(self)
@@ -208,7 +208,7 @@ class Comparison(Mapping[str, Alternative]):
         return figure(self)
 
     def html(self) -> str:
-        """Return a self-contained HTML page."""
+        """Return the comparison as a self-contained HTML page."""
         from tailproof.comparison.report import report_page
 
         return report_page([self])

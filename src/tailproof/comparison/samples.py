@@ -64,7 +64,7 @@ def checked(samples: Samples) -> Samples:
 
 
 def _repeats(names: Sequence[str]) -> bool:
-    """Whether a name comes twice."""
+    """Whether two samples have the same name."""
     return len(set(names)) < len(names)
 
 

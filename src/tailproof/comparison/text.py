@@ -99,7 +99,7 @@ def _probability(value: float) -> str:
 
 
 def heading(comparison: Comparison) -> str:
-    """Return how the numbers are to be read, in one line."""
+    """Return above the text table how its numbers are to be read, in one line."""
     better = "lower is better" if comparison.lower_is_better else "higher is better"
     unit = f"times in {comparison.unit.name}" if comparison.kind == TIME else "payoffs"
     blocks = "" if comparison.blocks is None else f", within {comparison.blocks:,} blocks"
@@ -150,7 +150,7 @@ def verdict_lines(comparison: Comparison) -> list[tuple[str | None, str]]:
 
 
 def text_report(comparison: Comparison) -> str:
-    """Return tables, verdicts and footnotes as plain text."""
+    """Return the text of a comparison: tables, verdicts and footnotes."""
     header, rows = means_table(comparison)
     parts = [_titled(comparison), "", text_table(header, rows, MEANS_RIGHT), ""]
     header, rows = data_table(comparison)

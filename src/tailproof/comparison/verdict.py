@@ -55,7 +55,7 @@ def _two_digits(value: float) -> int:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent with two digits.
+    """Return a share in a verdict's sentence in percent, with two digits.
 
     Examples
     --------

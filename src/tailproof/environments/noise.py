@@ -53,7 +53,7 @@ class _AdditiveNoise(CheckedLaw):
         """Return E|eta|^p, 1 < p <= 2, or raise a ValueError if it is infinite."""
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
-        """Return one payoff f + e for each mean f (n,)."""
+        """Return one payoff f + noise for each mean f (n,)."""
         return f + self._draw_noise(f.size, rng)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:

@@ -220,5 +220,5 @@ def _variant_band_sentence(panel: Panel, comparison: VariantComparison, records:
 
 
 def listed(items: Sequence[str]) -> str:
-    """Join items as a sentence does: "a, b and c"."""
+    """Join items of a sentence on variants as in "a, b and c"."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -66,7 +66,7 @@ class Task:
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """Name of the task: panel, policy, repetition."""
+        """Name of the task in the plan: panel, policy, repetition."""
         return self.panel.letter, self.policy, self.repetition
 
     def sequence(self, purpose: str) -> np.random.SeedSequence:

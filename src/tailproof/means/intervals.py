@@ -47,7 +47,7 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """Upper minus lower end."""
+        """Upper minus lower end of an interval."""
         return self.upper - self.lower
 
     def __contains__(self, value: float) -> bool:

@@ -56,18 +56,18 @@ class SearchRecord:
 
     @property
     def space(self) -> Space:
-        """The space that was searched."""
+        """The space of the recorded search."""
         assert isinstance(self.optimizer.space, Space)
         return self.optimizer.space
 
     @property
     def minimize(self) -> bool:
-        """Whether payoffs are costs."""
+        """Whether the recorded payoffs are costs."""
         return self.optimizer.minimize
 
     @property
     def names(self) -> list[str]:
-        """The parameters that are not fixed."""
+        """The parameters of the recorded search that are not fixed."""
         parameters = self.space.parameters
         return [name for name in self.space.names if not isinstance(parameters[name], Fixed)]
 

@@ -279,6 +279,6 @@ class _LoopProgress:
         self._last = f", last {payoff}, {duration(each * (self._total - self._done))} left"
 
     def render(self) -> Table:
-        """Return the bar of evaluations and the text beside it."""
+        """Return what maximize and minimize show: the bar of evaluations and the text beside it."""
         text = f"{self._done}/{self._total}{self._last}"
         return progress_bar(self._done, self._total, f"{text}; {self.gain}" if self.gain else text)

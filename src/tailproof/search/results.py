@@ -121,7 +121,7 @@ class Recommendation:
         )
 
     def _repr_html_(self) -> str:
-        """Return the recommendation as a table, for notebooks."""
+        """Return the recommendation of a search as a table, for notebooks."""
         from tailproof.search import views
 
         return views.recommendation_html(self)

@@ -27,7 +27,7 @@ class Trial:
     params: dict[str, Any]
 
     def _copy(self) -> Trial:
-        """Return a trial that the caller may change."""
+        """Return a copy of a trial that the caller may change."""
         return Trial(self.number, dict(self.params))
 
 
@@ -64,7 +64,7 @@ class CompletedTrial:
 
     @property
     def payoffs(self) -> tuple[float, ...]:
-        """The single payoffs, or the mean that stands for them."""
+        """The single payoffs of a completed trial, or the mean that stands for them."""
         return self.values or (self.value,)
 
 
@@ -99,7 +99,7 @@ class TrialLog:
         self.failed: dict[int, str] = {}
 
     def number_of(self, trial: Trial | int) -> int:
-        """Return the number of a trial that was started here."""
+        """Return the number of a trial that is in the log."""
         number = trial.number if isinstance(trial, Trial) else trial
         integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
         asked = self.started[int(number)][0] if integer and int(number) in self.started else None
@@ -108,25 +108,25 @@ class TrialLog:
         return int(number)
 
     def start(self, trial: Trial, u: Array, *, pending: bool) -> None:
-        """Take a new trial at u (d,)."""
+        """Take a new trial at place u (d,) into the log."""
         self.started[trial.number] = (trial, u)
         if pending:
             self.pending[trial.number] = None
 
     def complete(self, completed: CompletedTrial) -> None:
-        """Take what was told of a trial."""
+        """Take into the log what was told of a trial."""
         number = completed.trial.number
         self.pending.pop(number, None)
         self.completed[number] = completed
         self.places.append(self.started[number][1])
 
     def fail(self, number: int, reason: str) -> None:
-        """Take note that a trial gave no payoff, and why."""
+        """Take into the log that a trial gave no payoff, and why."""
         self.pending.pop(number, None)
         self.failed[number] = str(reason)
 
     def withdraw(self, number: int) -> None:
-        """Take a trial that is pending off the pending ones."""
+        """Take a pending trial of the log off the pending ones."""
         if number not in self.pending:
             raise ValueError(f"`trial` must be pending, but trial {number} is not.")
         del self.pending[number]
@@ -137,20 +137,20 @@ class TrialLog:
             raise ValueError(f"`trial` must not be told before, but trial {number} was.")
 
     def failures(self) -> list[FailedTrial]:
-        """Return the trials that failed, in the order they were told."""
+        """Return the failed trials of the log, in the order they were told."""
         failed = self.failed.items()
         return [FailedTrial(self.started[number][0]._copy(), reason) for number, reason in failed]
 
     def pending_places(self) -> list[Array]:
-        """Return where trials are pending."""
+        """Return the places of the pending trials of the log."""
         return [self.started[number][1] for number in self.pending]
 
     def failed_places(self) -> list[Array]:
-        """Return where trials failed that have no payoff."""
+        """Return the places of failed trials of the log that have no payoff."""
         return [self.started[n][1] for n in self.failed if n not in self.completed]
 
     def require_payoffs(self) -> None:
-        """Raise an error if no payoff is known."""
+        """Raise an error if the log holds no payoff."""
         if not self.completed:
             raise ValueError("`tell` must have been called before, but no payoff is known.")
 

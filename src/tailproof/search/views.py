@@ -45,7 +45,7 @@ def to_frame(optimizer: Optimizer) -> Any:
 
 
 def recommendation_html(found: Recommendation) -> str:
-    """Return a recommendation as an HTML table."""
+    """Return a recommendation as an HTML table, for notebooks."""
     rows = [("recommended", found.params, found.mean, found.lower, found.upper, found.payoffs)]
     now = found.baseline
     if now is not None:
@@ -65,7 +65,7 @@ def _compared(now: Comparison | None) -> str:
 
 
 def _cells(params: Mapping[str, Any]) -> list[str]:
-    """Return the values of a configuration as cells of a table."""
+    """Return the values of a configuration as cells of an HTML table."""
     shown = ("" if value is None else value for value in params.values())
     return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown]
 
@@ -82,7 +82,7 @@ def optimizer_html(optimizer: Optimizer) -> str:
 
 
 def html_table(header: Any, rows: Any) -> str:
-    """Return an HTML table, everything escaped.
+    """Return an HTML table for notebooks, everything escaped.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def _draw_quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
 
 
 def _error_bar(ax: Axes, row: int, value: float, lower: float, upper: float, color: str) -> None:
-    """Draw an estimate with its interval in one row."""
+    """Draw a tail index with its interval in one row."""
     ax.plot([lower, upper], [row, row], color=color, linewidth=1.5)
     ax.plot([value], [row], "o", color=color, markersize=4)
 

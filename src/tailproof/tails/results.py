@@ -77,7 +77,7 @@ class ArmDiagnosis:
 
     @property
     def heavy(self) -> bool:
-        """Whether the verdict is "heavy-tailed"."""
+        """Whether the verdict of an arm's diagnosis is "heavy-tailed"."""
         return self.verdict == HEAVY
 
 
@@ -99,21 +99,21 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """The verdict on all arms together."""
+        """The verdict of the diagnosis on all arms together."""
         return self.pooled.verdict
 
     @property
     def heavy(self) -> bool:
-        """Whether the payoffs are heavy-tailed."""
+        """Whether the payoffs of the diagnosis are heavy-tailed."""
         return self.pooled.heavy
 
     @property
     def sentence(self) -> str:
-        """Verdict and advice in words."""
+        """Verdict and advice of the diagnosis in words."""
         return report.sentence(self)
 
     def table(self) -> str:
-        """Return one line an arm, and one for all of them, as text."""
+        """Return the diagnosis as text: one line an arm, and one for all of them."""
         return report.table(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
 
 
 def _bound_columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
-    """Return the regret bounds of all policies over the rounds."""
+    """Return the regret bounds of the theorems over the rounds, a column each."""
     s, n = problem.setting, len(problem.arms)
 
     def theorem1() -> tuple[str, Array]:

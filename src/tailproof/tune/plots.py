@@ -14,7 +14,7 @@ NAMES = ("course", "slices", "importance", "pairs", "payoffs", "seconds", "failu
 
 
 def picture(analysis: Analysis, name: str) -> bytes:
-    """Return one of the pictures `NAMES` as SVG."""
+    """Return one of the report's pictures `NAMES` as SVG."""
     matplotlib = require("matplotlib", "tune")
     figure: Any = getattr(plot, name)(analysis.record)
     # Browsers have the fonts that are missing here.
@@ -25,7 +25,7 @@ def picture(analysis: Analysis, name: str) -> bytes:
 
 
 def pictures(analysis: Analysis) -> dict[str, bytes]:
-    """Return the pictures that have something to show, by name."""
+    """Return the report's pictures that have something to show, by name."""
     few = len(analysis.record.names) < 2
     left_out = {"pairs"} if few else set()
     if not len(analysis.record.seconds):

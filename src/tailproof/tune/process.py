@@ -216,7 +216,7 @@ def _process_output_file(folder: Path | None, name: str) -> IO[bytes]:
 
 
 def _has_disk_space(output: IO[bytes]) -> bool:
-    """Return whether more could be written to the end of a file."""
+    """Return whether a program's output could grow."""
     end = os.fstat(output.fileno()).st_size
     try:
         return os.pwrite(output.fileno(), bytes(_RESERVE), end) == _RESERVE

@@ -31,7 +31,7 @@ Entry = Mapping[str, Any]
 
 
 def read(path: Path) -> dict[str, Entry]:
-    """Return the entries of a space file by name."""
+    """Return the entries of a space file (TOML) by name."""
     try:
         with path.open("rb") as file:
             entries = tomllib.load(file)
@@ -160,7 +160,7 @@ def _parameter_of_entry(name: str, entry: Entry) -> Parameter:
 
 
 def _range_of_entry(kind: str, entry: Entry) -> Float | Int:
-    """Return the float or int parameter of an entry of a space file."""
+    """Return the float or int parameter that an entry of a space file defines."""
     ends, log = entry[kind], entry.get("log", False)
     if not isinstance(ends, list) or len(ends) != 2:
         raise ValueError(f"`{kind}` must be [low, high], but got {ends!r}.")

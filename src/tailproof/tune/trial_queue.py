@@ -101,7 +101,7 @@ class Attempts:
 
     @classmethod
     def of(cls, trial: FrozenTrial | optuna.Trial) -> Attempts:
-        """Return what a trial carries."""
+        """Return what a trial carries of its earlier attempts."""
         return cls(**trial.user_attrs.get(ATTEMPTS, {}))
 
 

@@ -118,7 +118,7 @@ class Worker:
         self._read_at = -float("inf")
 
     def run(self) -> End:
-        """Work until the budget is used up, or told to stop."""
+        """Let this worker work until the budget is used up, or told to stop."""
         heartbeat = Heartbeat(self._queue.beat)
         try:
             return self._loop(heartbeat)

@@ -83,7 +83,7 @@ class WorkerPool:
         return _Member(process, ours)
 
     def run(self, stop: Callable[[], Stop]) -> End:
-        """Wait until all workers have ended; return why they stopped."""
+        """Wait until all workers of the pool have ended; return why they stopped."""
         ends: list[End] = []
         sent = Stop.NO
         while self._members:

@@ -106,7 +106,7 @@ class BoxPosterior(ABC):
 
     @property
     def count(self) -> int:
-        """Number of payoffs told."""
+        """Number of payoffs told at points of the box."""
         return len(self._payoffs)
 
     @property
@@ -116,7 +116,7 @@ class BoxPosterior(ABC):
 
     @property
     def payoffs(self) -> Array:
-        """All payoffs as told, (t,)."""
+        """All payoffs told at points of the box, (t,)."""
         return np.array(self._payoffs, dtype=np.float64)
 
     def number_of(self, point: Array) -> int | None:
@@ -124,7 +124,7 @@ class BoxPosterior(ABC):
         return self._index.get(point.tobytes())
 
     def add(self, point: Array, payoff: float) -> None:
-        """Add one payoff at a point (d,)."""
+        """Add one payoff at a point (d,) of the box."""
         self._record_point(point, payoff)
         self._refresh()
 
@@ -177,7 +177,7 @@ class BoxPosterior(ABC):
 
     @abstractmethod
     def _mean_weights(self) -> Array:
-        """Return w, (r,), from all payoffs."""
+        """Return w, (r,), from all payoffs told at points of the box."""
 
     @property
     def weight_norm(self) -> float:
@@ -185,7 +185,7 @@ class BoxPosterior(ABC):
         return 0.0 if self._is_prior() else float(np.linalg.norm(self._weights))
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Return mean and variance at points (k, d), (k,) each."""
+        """Return mean and variance at points of the box (k, d), (k,) each."""
         prior = self._inputs.kernel.diagonal(points).astype(np.float64)
         if self._is_prior():
             return np.zeros(len(points)), prior
@@ -286,11 +286,11 @@ class BoxNystromPosterior(BoxFeaturePosterior):
         self._refresh()
 
     def state(self) -> dict[str, Any]:
-        """Return the dictionary, which was drawn."""
+        """Return the dictionary of told points of the box, which was drawn."""
         return {"dictionary": self.dictionary.tolist()}
 
     def restore(self, state: dict[str, Any], points: Array, payoffs: Array) -> None:
-        """Add the history, and set the dictionary."""
+        """Add the history of the box, and set the dictionary."""
         for point, payoff in zip(points, payoffs.tolist(), strict=True):
             self._record_point(point, payoff)
         dictionary = [
@@ -321,7 +321,7 @@ class BoxNystromPosterior(BoxFeaturePosterior):
         self._projected = self._coordinates @ right
 
     def _is_prior(self) -> bool:
-        """Whether the dictionary is empty."""
+        """Whether the dictionary of told points of the box is empty."""
         return self.directions == 0
 
     def _projected_gram(self) -> Array:

@@ -110,7 +110,7 @@ class FeaturePosterior:
         return result
 
     def covariance(self, arm: int) -> Array:
-        """Posterior covariance of the arms with one arm."""
+        """Posterior covariance of the arms with one arm, from their features."""
         inputs, a = self._inputs, self.embedding.coordinates
         if self._is_prior():
             return inputs.kernel.matrix(inputs.X, inputs.X[arm : arm + 1])[:, 0]

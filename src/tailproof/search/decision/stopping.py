@@ -110,11 +110,11 @@ class Until:
         return f"{100.0 * self.limit:g}%" if self.relative else f"{self.limit:g}"
 
     def amount(self, gain: RemainingGain) -> float:
-        """Return the limit in units of the payoff."""
+        """Return the limit of the rule `until` in units of the payoff."""
         return self.limit * gain.unit if self.relative else self.limit
 
     def holds(self, gain: RemainingGain) -> bool:
-        """Tell whether so little is left to gain."""
+        """Tell whether so little is left to gain that the rule `until` holds."""
         return gain.known and gain.upper <= self.amount(gain)
 
     def expected_payoffs(self, gain: RemainingGain) -> int | None:
@@ -165,7 +165,7 @@ class StoppingRule:
     def parse(
         cls, until: Any, until_better: Any, level: Any, *, has_baseline: bool
     ) -> StoppingRule:
-        """Return the rules of checked arguments."""
+        """Return the stopping rules of checked arguments."""
         parsed = None if until is None else Until.parse(until)
         better = checks.flag("until_better", until_better)
         if better and not has_baseline:
@@ -174,7 +174,7 @@ class StoppingRule:
 
     @property
     def active(self) -> bool:
-        """Whether any rule is on."""
+        """Whether any stopping rule is on."""
         return self.until is not None or self.until_better
 
     def look(self, optimizer: Optimizer) -> Look | None:

@@ -54,7 +54,7 @@ class ContextSpace(EncodedSpace):
         self._held, self._places = list(held), list(held.values())
 
     def contains(self, U: Array) -> NDArray[np.bool_]:
-        """Tell which of the canonical places (n, dimension) agree with the context, (n,)."""
+        """Tell which canonical places (n, dimension) agree with the context, (n,)."""
         return np.asarray((U[:, self._held] == self._places).all(axis=1))
 
 

@@ -92,7 +92,7 @@ class Continuum:
         return u[:, None]
 
     def neighbors(self, u: float) -> Array:
-        """Return no positions: a continuum has no steps."""
+        """Return no positions: a continuum has no discrete steps."""
         return np.empty(0)
 
     def _round(self, numbers: Array) -> tuple[Array, Indices, NDArray[np.bool_], NDArray[np.bool_]]:

@@ -131,7 +131,7 @@ class Float(_Number):
 
     @property
     def _bound_size(self) -> float:
-        """Return the larger absolute bound."""
+        """Return the larger absolute bound of a float parameter."""
         return max(abs(self.low), abs(self.high))
 
     def _step_value(self, index: int) -> float:
