@@ -15,8 +15,7 @@ from tailproof._util.checks import LARGEST_PAYOFF
 from tailproof.integrations._optuna_decisions import is_baseline, is_failure
 from tailproof.integrations._optuna_internals import enqueued_params
 from tailproof.integrations._optuna_space import SpaceAdapter
-from tailproof.search.measurements import measured
-from tailproof.search.trials import Trial
+from tailproof.search.trials import Trial, measured
 
 # User attributes of a trial that tell more than its value.
 PAYOFFS, SEM, N = "tailproof:payoffs", "tailproof:sem", "tailproof:n"

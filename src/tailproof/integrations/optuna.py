@@ -40,7 +40,7 @@ from tailproof.integrations._optuna_space import Distributions, SpaceAdapter, mo
 from tailproof.integrations._optuna_sqlite import SQLiteStorage, note_process, warn_if_shared
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
-from tailproof.search.trials import Recommendation
+from tailproof.search.results import Recommendation
 
 __all__ = [
     "SQLiteStorage",

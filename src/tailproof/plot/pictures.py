@@ -15,7 +15,7 @@ from tailproof._util.plotting import new_figure
 from tailproof.plot import axes as on
 from tailproof.plot.record import SearchRecord, grid, record_of
 from tailproof.search import importance as search_importance
-from tailproof.search.trials import Prediction
+from tailproof.search.results import Prediction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

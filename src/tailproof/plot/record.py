@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tailproof.search.loop import Result
 from tailproof.search.optimizer import Optimizer
+from tailproof.search.results import Recommendation
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
-from tailproof.search.trials import Recommendation
 
 Array = NDArray[np.float64]
 

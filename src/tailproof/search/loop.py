@@ -14,8 +14,9 @@ from tailproof.search.decision.race import candidates_for, confirmation_runs, se
 from tailproof.search.decision.stopping import StoppingRule
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
+from tailproof.search.results import Recommendation
 from tailproof.search.space.space import Configurations, Space
-from tailproof.search.trials import CompletedTrial, FailedTrial, Recommendation
+from tailproof.search.trials import CompletedTrial, FailedTrial
 
 if TYPE_CHECKING:
     from rich.table import Table

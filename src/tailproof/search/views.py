@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.optional import require
-from tailproof.search.trials import Comparison, Recommendation
+from tailproof.search.results import Comparison, Recommendation
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
@@ -22,9 +22,9 @@ def to_rows(optimizer: Optimizer) -> list[dict[str, Any]]:
     """
     values = {done.trial.number: done.value for done in optimizer.trials}
     clipped = dict(zip(values, optimizer.clipped.tolist(), strict=True))
-    failed, pending = optimizer._plan.failed, optimizer._pending
+    failed, pending = optimizer._log.failed, optimizer._log.pending
     rows = []
-    for number, (trial, _) in optimizer._trials.items():
+    for number, (trial, _) in optimizer._log.started.items():
         state = "complete" if number in values else "withdrawn"
         state = "failed" if number in failed else "pending" if number in pending else state
         row: dict[str, Any] = {

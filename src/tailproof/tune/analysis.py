@@ -13,8 +13,8 @@ from tailproof.plot.pictures import slice_of
 from tailproof.plot.record import SearchRecord, checkpoints
 from tailproof.search.importance import Importance, importance
 from tailproof.search.optimizer import Optimizer
+from tailproof.search.results import Prediction, Recommendation
 from tailproof.search.space.space import Space
-from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
 from tailproof.tune.study import constants, distributions, planned_params
 from tailproof.tune.trial_queue import counts_toward_budget, has_fail_value, outcome_of

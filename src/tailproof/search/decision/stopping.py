@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof.search.acquisition.optimize import sobol
+from tailproof.search.acquisition import sobol
+from tailproof.search.results import Comparison
 from tailproof.search.space.encodings import EncodedSpace
-from tailproof.search.trials import Comparison
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer

@@ -237,6 +237,10 @@ class EncodedSpace:
         result[np.arange(len(result)), columns] = np.concatenate([*steps, []])
         return result
 
+    def stack(self, places: Sequence[Array]) -> Array:
+        """Return places as the rows of an array, (k, dimension); there may be none."""
+        return np.array(places).reshape(len(places), self.dimension)
+
     def enumerate(self, limit: int) -> Array:
         """Return the places of all configurations, (count, dimension), the last fastest."""
         if self.count is None or self.count > limit:

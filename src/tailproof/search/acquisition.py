@@ -1,24 +1,36 @@
-"""Find the point of a search space with the highest upper confidence bound.
+"""Where a trial is: points of the initial design, and the highest upper confidence bound.
 
-Sobol points, points near the best ones seen, and the points seen are compared first; the best few
-are then improved in turns: continuous coordinates by L-BFGS-B with exact gradients, discrete ones
-by single moves. Integers and options are evaluated where they really lie.
+To maximize the bound, Sobol points, points near the best ones seen, and the points seen are
+compared first; the best few are then improved in turns: continuous coordinates by L-BFGS-B with
+exact gradients, discrete ones by single moves. Integers and options are evaluated where they lie.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
+from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.encodings import EncodedSpace
+
+if TYPE_CHECKING:
+    from tailproof.search.options import Options
+    from tailproof.search.payoff_model import PayoffModel
+    from tailproof.search.trials import TrialLog
 
 Array = NDArray[np.float64]
 
+# Points of a Sobol design beyond this number are random: they are generated all at once.
+_LONGEST_DESIGN = 4096
 _SOBOL = 512
+# Of pending trials about one in so many may be this close to each other, as a share of the cube's
+# side: pending trials do not move the mean, which would send all of them to one place.
+_SHARE, _CLOSE = 4, 0.01
 _NEAR = 64  # points around each of the best few points seen
 _STARTS = 2
 _ROUNDS = 6
@@ -48,6 +60,62 @@ def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
     if dimension == 0:
         return np.zeros((count, 0))
     return (_sobol_candidates(dimension, count) + rng.random(dimension)) % 1.0
+
+
+def sobol_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
+    """Return point `index` of a Sobol sequence, (d,); each stream has a random shift of its own.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> space = tp.Space(x=tp.Float(0, 1))
+    >>> sorted(int(4 * sobol_point(space, index, [0])[0]) for index in range(4))
+    [0, 1, 2, 3]
+    """
+    if index >= _LONGEST_DESIGN:
+        return random_point(space, index, stream)
+    rng = np.random.default_rng(stream)
+    points = sobol(space.dimension, 1 << max(index, 1).bit_length(), rng)
+    return space.snap(points[index][None])[0]
+
+
+def random_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
+    """Return point `index` of a random design, (d,), whose parts are random designs, too.
+
+    Trials in one context are such a part. A regular subsequence of Sobol points is not evenly
+    spread, and contexts that come in turns would make one.
+    """
+    rng = np.random.default_rng([*stream, index, 2])
+    return space.snap(rng.random((1, space.dimension)))[0]
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """Proposes where the next trial of an optimizer is."""
+
+    log: TrialLog
+    model: PayoffModel
+    options: Options
+    n_initial: int  # trials of the initial design
+
+    def place(self, space: EncodedSpace, number: int, pending: list[Array], seed: int) -> Array:
+        """Return the place (d,) of trial `number`: of the design, or with the highest UCB.
+
+        `space` is that of the model, or its part in a context.
+        """
+        design = random_point if isinstance(space, ContextSpace) else sobol_point
+        if number < self.n_initial or len(self.log.completed) < self.model.first_fit:
+            return design(space, number, [seed])
+        posterior = self.model.posterior(pending)
+        every = self.options.second_opinion
+        if every and number % every == 0 and posterior.rests_on_tails:
+            posterior = self.model.posterior_of_truncated_payoffs(pending)
+        U = space.stack(pending)
+        seen = np.vstack([np.array(self.log.places), U])
+        rng = np.random.default_rng([seed, number])
+        u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
+        crowded = len(U) and space.count is None and _count_near(U, u) > 1 + len(U) // _SHARE
+        return design(space, number, [seed, 0, 5]) if crowded else u
 
 
 def maximize_ucb(
@@ -148,3 +216,8 @@ def _climb_ucb(
     climbed = space.snap(climbed)
     before, after = (posterior.ucb(space.encode(V), kappa) for V in (U, climbed))
     return np.where((after > before)[:, None], climbed, U)
+
+
+def _count_near(U: Array, u: Array) -> int:
+    """Return how many trials, at the rows of U (n, d), are close to u (d,)."""
+    return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))
