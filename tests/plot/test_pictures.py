@@ -45,7 +45,9 @@ def test_the_baseline_and_the_failures_are_in_the_pictures(result):
 
 def axis_labels(figure):
     figure.canvas.draw()
-    return [t.get_text() for ax in figure.axes for t in (*ax.get_yticklabels(), *ax.get_xticklabels())]
+    return [
+        t.get_text() for ax in figure.axes for t in (*ax.get_yticklabels(), *ax.get_xticklabels())
+    ]
 
 
 def test_pairs_have_logarithmic_colors_where_payoffs_span_decades():
