@@ -21,7 +21,7 @@ ALLOWED = {
     "kernels": {"_util"},
     "means": {"_util"},
     "storage": BASE,
-    "tails": {"_util"},
+    "tails": {"_util", "means"},
     "bandits": BASE | {"storage", "tails"},
     "search": BASE | {"storage", "tails"},
     "environments": {"_util", "kernels"},

@@ -66,3 +66,17 @@ def test_the_example_runs(package, capsys):
     out = capsys.readouterr().out
     assert "recommended: x=" in out
     assert float(re.search(r"its true mean: ([\d.]+)", out).group(1)) > 0.9
+
+
+def test_the_packages_callback_stops_a_study_that_was_confirmed(package):
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=package.TailproofSampler(seed=0))
+    package.enqueue_baseline(study, {"x": 0.9})
+    callback = package.StoppingCallback(until=0.5)
+    study.optimize(
+        lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, 200, callbacks=[callback]
+    )
+    assert 20 < len(study.trials) < 60
+    best = package.recommend(study)
+    assert best.payoffs >= 2
+    assert best.baseline.probability > 0.9

@@ -10,7 +10,7 @@ import numpy as np
 
 from tailproof._util import checks
 from tailproof.comparison.blocks import block_means
-from tailproof.comparison.cautions import cautions, tail_index
+from tailproof.comparison.cautions import cautions, finite_variance, tail_index
 from tailproof.comparison.contrasts import Contrast
 from tailproof.comparison.effects import estimate_effects
 from tailproof.comparison.files import read_samples
@@ -167,6 +167,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
             truncated=estimate.truncated,
             largest_share=estimate.largest_share,
             tail_index=tail,
+            finite_variance=finite_variance(tail),
             cautions=cautions(series.values, estimate, tail),
             **_judgment(
                 series.name,

@@ -35,11 +35,16 @@ class BenchmarkFile:
 def read_benchmark_file(path: Path) -> BenchmarkFile:
     """Read one JSON file of hyperfine or pytest-benchmark."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        if not text.strip():
+            raise DataFileError(f"{path}: expected {_EXPECTED}, but found an empty file.")
+        content = json.loads(text)
     except OSError as error:
         raise DataFileError(
             f"{path}: expected {_EXPECTED}, but found no readable file ({error.strerror})."
         ) from error
+    except DataFileError:
+        raise
     except ValueError as error:  # not JSON, not UTF-8
         raise DataFileError(f"{path}: expected {_EXPECTED}, but found: {error}.") from error
     if isinstance(content, dict) and isinstance(content.get("results"), list):

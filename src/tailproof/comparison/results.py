@@ -58,6 +58,9 @@ class Alternative:
         Largest share of one payoff in the sum of squared deviations.
     tail_index : Effect or None
         Index of the heavier tail; below 2 the variance is infinite. None with too few payoffs.
+    finite_variance : bool
+        Whether the interval of the tail index lies above 2. If not, an infinite variance cannot be
+        excluded, under which intervals may cover less often than stated.
     cautions : tuple of str
         Why the intervals may not hold.
     """
@@ -77,6 +80,7 @@ class Alternative:
     truncated: int
     largest_share: float
     tail_index: Effect | None
+    finite_variance: bool
     cautions: tuple[str, ...] = ()
 
 

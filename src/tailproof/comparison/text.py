@@ -13,6 +13,7 @@ from tailproof.comparison.units import Unit
 from tailproof.comparison.verdict import percent
 
 _WIDTH = 100
+_MOST_NAMES = 6
 _MOST_LINES = 12  # verdicts or cautions; the table has all of them
 _MEANS = ("alternative", "payoffs", "mean", "interval", "P(best)")
 _AGAINST = ("difference", "interval", "ratio", "interval", "P(better)", "verdict")
@@ -135,6 +136,15 @@ def footnotes(comparison: Comparison) -> list[str]:
     ]
     if len(cautioned) > _MOST_LINES:
         lines.append(f"cautions for {len(cautioned) - _MOST_LINES} more alternatives")
+    unknown = [_shown_name(a.name) for a in comparison.ranked if not a.finite_variance]
+    if unknown:
+        names = ", ".join(unknown[:_MOST_NAMES])
+        if len(unknown) > _MOST_NAMES:
+            names += f" and {len(unknown) - _MOST_NAMES} more"
+        lines.append(
+            f"too few payoffs to exclude an infinite variance: {names}; under one, intervals may "
+            "cover less often than stated"
+        )
     return lines
 
 

@@ -101,6 +101,8 @@ def slices(record: SearchRecord) -> Figure:
             on.draw_band(ax, x, lower, upper, found.level)
         x = on.axis_places(record.space, name, [best.params[name]])
         ax.plot(x, [best.mean], "o", color=on.RECOMMENDED, ms=5, label="recommended", zorder=5)
+        if ax.get_yscale() == "log":
+            on.label_log_scale(ax.yaxis, ax.get_ylim())
         if now is not None:
             place = on.axis_places(record.space, name, [now.params[name]])[0]
             ax.axvline(place, color=on.BASELINE, lw=1, ls="--", label="baseline's value")
@@ -175,8 +177,18 @@ def pairs(record: SearchRecord) -> Figure:
         x = on.axis_places(record.space, first, x_values)
         y = on.axis_places(record.space, second, y_values)
         colors = "viridis_r" if record.minimize else "viridis"
-        mesh = ax.pcolormesh(x, y, z, shading="nearest", cmap=colors, rasterized=True)
-        figure.colorbar(mesh, ax=ax, label="robust mean" if (first, second) == shown[-1] else "")
+        decades = on.spans_decades(record.values) and float(z.min()) > 0.0
+        mesh = ax.pcolormesh(
+            *(x, y, z),
+            shading="nearest",
+            cmap=colors,
+            rasterized=True,
+            norm="log" if decades else "linear",
+        )
+        label = "robust mean" if (first, second) == shown[-1] else ""
+        bar = figure.colorbar(mesh, ax=ax, label=label)
+        if decades:
+            on.label_log_scale(bar.ax.yaxis, (float(z.min()), float(z.max())))
         seen = [
             on.axis_places(record.space, n, [p[n] for p in record.params]) for n in (first, second)
         ]

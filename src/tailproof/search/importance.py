@@ -75,10 +75,10 @@ def importance(optimizer: Optimizer, *, level: float = 0.9) -> list[Importance]:
     shares, spread = _total_effects(mean, len(names))[0], _total_effects(draws, len(names))
     tail = (1.0 - level) / 2.0
     lower, upper = np.quantile(spread, [tail, 1.0 - tail], axis=0)
-    return [
-        Importance(name, float(s), float(min(low, s)), float(max(high, s)), level)
-        for name, s, low, high in zip(names, shares, lower, upper, strict=True)
-    ]
+    lower, upper = np.minimum(lower, shares), np.maximum(upper, shares)
+    # Estimates from samples can exceed 1, shares cannot.
+    ends = np.minimum([shares, lower, upper], 1.0).T.tolist()
+    return [Importance(name, *of_name, level) for name, of_name in zip(names, ends, strict=True)]
 
 
 def _designs(A: Array, B: Array) -> list[Array]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
+from tailproof.means.one_sample import sample_interval
 from tailproof.tails import dependence as dep
 from tailproof.tails.advice import ArmTail, MomentAdvice, advise
 from tailproof.tails.curves import curves
@@ -18,8 +19,7 @@ from tailproof.tails.files import Progress, read_table
 from tailproof.tails.indices import moment, pickands, reduced_hill
 from tailproof.tails.normality import REJECTION, Normality, normality
 from tailproof.tails.order_statistics import OrderStatistics, deviations, largest, robust_scale
-from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
-from tailproof.tails.robust_mean import robust_mean
+from tailproof.tails.results import ArmDiagnosis, ArmMean, Diagnosis, TailSide
 from tailproof.tails.series import Series, Table, diagnosable, table, transformed
 from tailproof.tails.shape import fit_shape
 from tailproof.tails.verdict import judge, too_dependent
@@ -99,7 +99,9 @@ def _diagnose_arm(
     hill, heavy = diagnosis.both.hill, diagnosis.heavy
     tail = ArmTail(arm.name, values, center, top, hill, dependence.design_effect, heavy)
     diagnosis, advice = _diagnosis_with_advice(diagnosis, top, [tail], level)
-    return replace(diagnosis, mean=robust_mean(values, level)), tail, advice
+    mean, interval = sample_interval(values, level)
+    estimate = ArmMean(mean, interval.lower, interval.upper, level)
+    return replace(diagnosis, mean=estimate), tail, advice
 
 
 def _diagnose_pool(

@@ -195,7 +195,7 @@ def read_columns(
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"`path` must end in {', '.join(_READERS)}, but got path={path.name!r}.")
+        raise ValueError(f"`path` must end in {', '.join(_READERS)}, but got path={str(path)!r}.")
     if not path.is_file():
         raise FileNotFoundError(f"`path` must be a file, but got {str(path)!r}.")
     reported = 0

@@ -12,7 +12,6 @@ from tailproof.tails.curves import Curves
 from tailproof.tails.dependence import Dependence
 from tailproof.tails.indices import IndexEstimate
 from tailproof.tails.normality import Normality
-from tailproof.tails.robust_mean import MeanEstimate
 from tailproof.tails.shape import ShapeFit
 from tailproof.tails.verdict import HEAVY
 
@@ -29,6 +28,16 @@ class TailSide:
     hill: IndexEstimate | None
     moment: IndexEstimate | None
     pickands: IndexEstimate | None
+
+
+@dataclass(frozen=True)
+class ArmMean:
+    """The robust mean of an arm and its interval, in units of the payoff."""
+
+    mean: float
+    lower: float
+    upper: float
+    level: float
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,8 @@ class ArmDiagnosis:
         Whether the Gaussian is rejected; pooled: in more arms than chance explains.
     alpha : float or None
         The alpha that the tail index of this arm alone allows; None if none.
-    mean : MeanEstimate or None
-        Robust mean with its interval (`tailproof.tails.robust_mean`); None for pooled payoffs.
+    mean : ArmMean or None
+        Robust mean with its interval (`tailproof.means.one_sample`); None for pooled payoffs.
     """
 
     name: str
@@ -73,7 +82,7 @@ class ArmDiagnosis:
     reason: str
     alpha: float | None
     curves: Curves
-    mean: MeanEstimate | None = None
+    mean: ArmMean | None = None
 
     @property
     def heavy(self) -> bool:
