@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format reproduce bench compare-rivals compare-practical clean
+.PHONY: demo test docs lint format reproduce bench compare-rivals compare-practical clean
 
 .venv/base.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
@@ -20,6 +20,10 @@ export OMP_NUM_THREADS ?= 1
 
 .venv/lint.stamp: .venv/base.stamp
 	$(BIN)/python -m pip install --quiet --group lint
+	touch $@
+
+.venv/docs.stamp: .venv/base.stamp
+	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 # BoTorch and torch, a gigabyte: only the benchmarks need them.
@@ -38,6 +42,11 @@ lint: .venv/lint.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation site in out/site; it opens without a network. Runs the notebooks of docs/gallery.
+docs: .venv/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	$(BIN)/python docs/site/check_site.py out/site
 
 format: .venv/lint.stamp
 	$(BIN)/ruff check --fix .
