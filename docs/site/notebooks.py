@@ -75,15 +75,13 @@ def on_shutdown(**_: object) -> None:
 
 
 def on_files(files: Files, config: dict) -> Files:
-    """Run the notebooks and add pages, figures and sources."""
+    """Run the notebooks and add pages and figures."""
     notebooks = sorted(GALLERY.glob("*.py"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         ran = list(pool.map(lambda notebook: run(notebook, _FOLDER), notebooks))
     for notebook, cells in zip(notebooks, ran, strict=True):
         uri = f"gallery/{notebook.stem}.md"
         files.append(File.generated(config, uri, content=page(notebook, cells)))
-        source = notebook.read_text(encoding="utf-8")
-        files.append(File.generated(config, f"gallery/{notebook.name}", content=source))
     for figure in sorted(_FOLDER.glob("*.png")):
         uri = f"gallery/images/{figure.name}"
         files.append(File.generated(config, uri, abs_src_path=str(figure)))

@@ -34,7 +34,7 @@ def read_cells(source):
 
 
 def run_cell(code, names, name):
-    """Run one cell; return what it printed, and its last value's HTML or ''."""
+    """Run one cell; return what it printed, its last value's HTML or '', and its last figure."""
     tree = ast.parse(code)
     value = None
     out = io.StringIO()
@@ -43,24 +43,27 @@ def run_cell(code, names, name):
         exec(compile(tree, name, "exec"), names)
         if last is not None:
             value = eval(compile(ast.Expression(last.value), name, "eval"), names)
-    if value is None or type(value).__module__.startswith("matplotlib"):
-        return out.getvalue(), ""
+    if value is None:
+        return out.getvalue(), "", None
+    if hasattr(value, "savefig"):
+        return out.getvalue(), "", value
     if hasattr(value, "_repr_html_"):
-        return out.getvalue(), value._repr_html_()
-    return out.getvalue() + repr(value), ""
+        return out.getvalue(), value._repr_html_(), None
+    return out.getvalue() + repr(value), "", None
 
 
-def save_figures(stem, folder, number):
-    """Write all open figures; return their file names."""
-    if "matplotlib.pyplot" not in sys.modules:
-        return []
-    import matplotlib.pyplot as plt
+def save_figures(stem, folder, number, shown):
+    """Write the figure that a cell shows and all open ones; return their file names."""
+    figures = [shown] if shown is not None else []
+    if "matplotlib.pyplot" in sys.modules:
+        import matplotlib.pyplot as plt
 
+        figures += [plt.figure(opened) for opened in plt.get_fignums()]
+        plt.close("all")
     names = []
-    for place, figure_number in enumerate(plt.get_fignums()):
+    for place, figure in enumerate(dict.fromkeys(figures)):
         names.append(f"{stem}-{number}-{place}.png")
-        plt.figure(figure_number).savefig(folder / names[-1], dpi=110, bbox_inches="tight")
-    plt.close("all")
+        figure.savefig(folder / names[-1], dpi=110, bbox_inches="tight")
     return names
 
 
@@ -74,8 +77,8 @@ def main(notebook, folder):
             cell = {"text": text, "body": body}
             if not text:
                 place = f"{notebook.name}, cell {number}"
-                cell["printed"], cell["html"] = run_cell(body, names, place)
-                cell["figures"] = save_figures(notebook.stem, folder, number)
+                cell["printed"], cell["html"], shown = run_cell(body, names, place)
+                cell["figures"] = save_figures(notebook.stem, folder, number, shown)
             cells.append(cell)
     print(json.dumps(cells))
 
