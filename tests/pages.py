@@ -116,12 +116,18 @@ def run_command(line, folder):
     return done.stdout
 
 
-def run_page(name, folder):
+def run_page(name, folder, without=None):
     """Run every block in `folder`; return the blocks and the names the Python ones left behind.
 
-    A block with a title is written to the file of that name instead.
+    A block with a title is written to the file of that name instead. Blocks from the first one on
+    that imports the module `without` are left out.
     """
-    blocks, names = read_blocks(read_page(name)), {"__name__": Path(name).stem.replace("-", "_")}
+    blocks = read_blocks(read_page(name))
+    if without is not None:
+        last = next(i for i, block in enumerate(blocks) if f"from {without} import" in block.code)
+        blocks = blocks[:last]
+    # Not the page's own name: the functions of ray.md are not those of a module called ray.
+    names = {"__name__": "page_" + Path(name).stem.replace("-", "_")}
     for block in blocks:
         out = io.StringIO()
         if block.title:

@@ -15,6 +15,16 @@ RUN = {
     "optuna.md": ("optuna",),
     "diagnose.md": ("matplotlib",),
     "guarantees.md": ("matplotlib",),
+    "integrations/pandas.md": ("pandas",),
+    "integrations/scikit-learn.md": ("optuna", "sklearn"),
+}
+# A part of the page that needs a package which only `make integrations` installs.
+WITHOUT = {"integrations/scikit-learn.md": "optuna_integration"}
+HEAVY = {
+    "integrations/ray.md": ("ray",),
+    "integrations/scikit-learn.md": ("sklearn", "optuna_integration"),
+    "integrations/mlflow.md": ("mlflow", "matplotlib"),
+    "integrations/hydra.md": ("hydra",),
 }
 # Their blocks are run, or their commands parsed, by the tests named so or by those below.
 ELSEWHERE = {"bandit.md", "compare.md", "deciding.md", "how-to-choose.md"}
@@ -27,16 +37,30 @@ PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 def test_the_page_runs_and_shows_what_comes_out(name, packages, tmp_path):
     for package in packages:
         pytest.importorskip(package, reason=f"blocks of {name} need it")
-    blocks, _ = run_page(name, tmp_path)
+    check_form(name, run_page(name, tmp_path, WITHOUT.get(name))[0])
+
+
+def check_form(name, blocks):
     for block in blocks:
         if block.shown is not None:
             same = matches(block.shown, block.printed) or same_form(block.shown, block.printed)
             assert same, f"the block at line {block.line} of {name} printed:\n{block.printed}"
 
 
+@pytest.mark.integration
+@pytest.mark.filterwarnings("default")  # these packages warn of their own deprecations
+@pytest.mark.parametrize(("name", "packages"), HEAVY.items(), ids=HEAVY)
+def test_the_recipe_runs_with_the_real_package(name, packages, tmp_path):
+    for package in packages:
+        pytest.importorskip(package, reason="`make integrations` installs it")
+    blocks, _ = run_page(name, tmp_path)
+    check_form(name, blocks)
+    assert re.search(r"interval|recommended", " ".join(block.printed for block in blocks))
+
+
 def test_every_page_with_code_is_run_by_a_test():
     with_code = {name for name in PAGES if re.search(r"^```(python|sh)\b", read_page(name), re.M)}
-    assert with_code == {*RUN, *ELSEWHERE, *WITH_SERVERS, *COMMANDS}
+    assert with_code == {*RUN, *HEAVY, *ELSEWHERE, *WITH_SERVERS, *COMMANDS}
 
 
 @pytest.mark.parametrize("name", PAGES)
