@@ -51,7 +51,7 @@ test-lowest:
 	$(PYTHON) -m venv out/lowest
 	out/lowest/bin/python -m pip install --quiet "pip>=25.1" "uv>=0.5"
 	out/lowest/bin/uv pip install --quiet --python out/lowest/bin/python --resolution lowest-direct \
-	    --editable ".[experiments,tune]" --group test
+	    --editable ".[cluster,dashboard,frame,parquet,stand-in,tune]" --group test
 	out/lowest/bin/python -m pytest -n auto
 
 # sdist and wheel in dist, checked, and the wheel installed and used in an environment of its own.
