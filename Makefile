@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format reproduce bench compare-rivals compare-practical clean
+.PHONY: demo test test-lowest integrations docs dist lint format reproduce bench compare-rivals compare-practical clean
 
 .venv/base.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tailproof needs Python 3.11 or newer")'
@@ -22,6 +22,14 @@ export OMP_NUM_THREADS ?= 1
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
+.venv/integrations.stamp: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet --group integrations
+	touch $@
+
+.venv/docs.stamp: .venv/base.stamp
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 # BoTorch and torch, a gigabyte: only the benchmarks need them.
 .venv/rivals.stamp: .venv/base.stamp benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
@@ -34,10 +42,39 @@ demo: .venv/base.stamp
 test: .venv/test.stamp
 	$(BIN)/python -m pytest -n auto
 
+# The recipes with the real Ray Tune, MLflow and others: a gigabyte to install.
+integrations: .venv/integrations.stamp
+	$(BIN)/python -m pytest -m integration -rs
+
+# The suite with the lowest versions of the dependencies that pyproject.toml allows, in out/lowest.
+test-lowest:
+	$(PYTHON) -m venv out/lowest
+	out/lowest/bin/python -m pip install --quiet "pip>=25.1" "uv>=0.5"
+	out/lowest/bin/uv pip install --quiet --python out/lowest/bin/python --resolution lowest-direct \
+	    --editable ".[cluster,dashboard,frame,parquet,stand-in,tune]" --group test
+	out/lowest/bin/python -m pytest -n auto
+
+# sdist and wheel in dist, checked, and the wheel installed and used in an environment of its own.
+dist:
+	rm -rf dist out/dist
+	$(PYTHON) -m venv out/dist
+	out/dist/bin/python -m pip install --quiet build twine
+	out/dist/bin/python -m build --outdir dist
+	out/dist/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv --clear out/dist
+	out/dist/bin/python -m pip install --quiet dist/*.whl
+	cd out/dist && bin/tailproof --version && bin/python -c "import tailproof as tp; \
+	    print(tp.minimize(lambda x: (x - 0.3) ** 2, tp.Space(x=tp.Float(0, 1)), 15, progress=False))"
+
 lint: .venv/lint.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation site in out/site; it opens without a network. Runs the notebooks of docs/gallery.
+docs: .venv/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	$(BIN)/python docs/site/check_site.py out/site
 
 format: .venv/lint.stamp
 	$(BIN)/ruff check --fix .

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tailproof.search.trials import Trial
     from tailproof.storage import load
 
-__version__ = "0.2.0"
+__version__: str  # see `_read_version`
 
 _MODULES = {
     "bandits.arms": ("Box", "Finite"),
@@ -133,7 +133,25 @@ __all__ = [
 ]
 
 
+def _read_version() -> str:
+    """Return the version, which the build writes to a file of its own.
+
+    A source tree that was never installed has no such file; then the installed one's is returned.
+    """
+    try:
+        return str(importlib.import_module("tailproof._version").__version__)
+    except ModuleNotFoundError:
+        metadata = importlib.import_module("importlib.metadata")
+        try:
+            return str(metadata.version("tailproof"))
+        except metadata.PackageNotFoundError:
+            return "0+unknown"
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        globals()[name] = _read_version()
+        return globals()[name]
     if name == "plot":
         return importlib.import_module("tailproof.plot")
     if name not in _HOMES:

@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+_EPILOG = """\
+examples:
+  tailproof tune --minimize --int threads 1 64 --log -- ./bench --threads {threads}
+  tailproof compare payoffs.csv --by variant --value revenue --baseline control
+  tailproof bandit simulate payoffs.csv --by variant --value revenue
+  tailproof diagnose payoffs.csv --by variant --value revenue
+
+tailproof COMMAND --help shows a command's options; start with docs/getting-started.md.
+"""
+
 
 def _demo(arguments: argparse.Namespace) -> int:
     """Run the command `demo`."""
@@ -27,9 +37,9 @@ def _demo(arguments: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     import argparse
-    from pathlib import Path
 
     from tailproof import __version__
+    from tailproof._util.arguments import add_command, add_out, epilog
     from tailproof.bandits import cli as bandit
     from tailproof.comparison import cli as compare
     from tailproof.experiments import cli as reproduce
@@ -40,19 +50,23 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="tailproof",
         description="Find the choice with the best mean payoff when payoffs are heavy-tailed.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--version", action="version", version=f"tailproof {__version__}")
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="tune a small program, run the paper's panels")
-    demo.add_argument(
-        "--out",
-        type=Path,
-        default=Path("out/demo"),
-        metavar="DIR",
-        help="folder for the results, emptied first (default: %(default)s)",
+    tune.add_parser(commands)
+    demo = add_command(
+        commands,
+        "demo",
+        summary="tune a small program and run four panels of the paper, in seconds",
+        description="Tune a small program with heavy-tailed results, and run four panels of the\n"
+        "paper's figure; both are shown on one page, report.html.",
+        epilog=epilog(["tailproof demo", "tailproof demo --out demo"], "getting-started.md"),
     )
+    add_out(demo, "out/demo", "the results, emptied first")
     demo.set_defaults(run=_demo)
-    for command in (tune, compare, bandit, reproduce, diagnose, bounds):
+    for command in (compare, bandit, diagnose, bounds, reproduce):
         command.add_parser(commands)
     return result
 

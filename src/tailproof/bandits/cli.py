@@ -6,8 +6,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from tailproof._util.arguments import (
+    TABLE_HELP,
+    add_columns,
+    add_command,
+    add_out,
+    add_seed,
+    epilog,
+)
+
 JSON_NAME, PLOT_NAME = "bandit.json", "bandit.png"
 MOST_DEFAULT_ROUNDS = 20_000
+_SUMMARY = "replay a file of payoffs as a bandit problem"
+_EXAMPLES = (
+    "tailproof bandit simulate latency.csv --by server --value ms --minimize",
+    "tailproof bandit simulate revenue.csv --rounds 50000 --out replay",
+)
 _DESCRIPTION = """\
 Replay a file of payoffs as a bandit problem: in each round a policy chooses an arm, and its payoff
 is drawn from those recorded for the arm. Shows regret, choices over time and the recommendation of
@@ -18,37 +32,30 @@ A long table names its columns with --by and --value; in a wide one every numeri
 
 def add_parser(commands: Any) -> None:
     """Add `bandit` to the subparsers of the command line."""
-    bandit = commands.add_parser("bandit", help="replay a file of payoffs as a bandit problem")
+    end = epilog(_EXAMPLES, "bandit.md")
+    bandit = add_command(
+        commands, "bandit", summary=_SUMMARY, description="Work on bandit problems.", epilog=end
+    )
     actions = bandit.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parser = actions.add_parser(
-        "simulate",
-        help="replay a file of payoffs as a bandit problem",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        actions, "simulate", summary=_SUMMARY, description=_DESCRIPTION, epilog=end
     )
     add = parser.add_argument
-    add("path", type=Path, help="a .csv or .parquet file of payoffs")
-    add("--by", metavar="COLUMN", help="the column that names the arm of a row")
-    add("--value", metavar="COLUMN", help="the column of payoffs")
-    add("--minimize", action="store_true", help="the smallest mean is the best")
-    add(
-        "--rounds",
-        type=int,
-        metavar="N",
-        help=f"default: as many as payoffs in the file, at most {MOST_DEFAULT_ROUNDS}",
-    )
-    add(
-        "--at-least",
-        type=int,
-        default=20,
-        metavar="N",
-        help="leave out arms with fewer recorded payoffs (default: %(default)s)",
-    )
-    add("--repetitions", type=int, default=10, metavar="N", help="default: %(default)s")
-    add("--half-life", type=float, metavar="N", help="payoffs after which a payoff counts half")
-    add("--explore", type=float, default=1.0, metavar="X", help="default: %(default)g")
-    add("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
-    add("--out", type=Path, metavar="DIR", help=f"folder for {JSON_NAME} and {PLOT_NAME}")
+    add("path", type=Path, metavar="FILE", help=TABLE_HELP)
+    add_columns(parser, "arm")
+    add("--minimize", action="store_true", help="seek the lowest mean payoff")
+    what = f"rounds of a run (default: as many as payoffs, at most {MOST_DEFAULT_ROUNDS})"
+    add("--rounds", type=int, metavar="N", help=what)
+    what = "runs a policy (default: %(default)s)"
+    add("--repetitions", type=int, default=10, metavar="N", help=what)
+    what = "leave out arms with fewer recorded payoffs (default: %(default)s)"
+    add("--at-least", type=int, default=20, metavar="N", help=what)
+    what = "payoffs after which a payoff counts half (default: none)"
+    add("--half-life", type=float, metavar="N", help=what)
+    what = "factor on the spread of Bandit's draws; 0 explores nothing (default: %(default)g)"
+    add("--explore", type=float, default=1.0, metavar="X", help=what)
+    add_out(parser, None, f"{JSON_NAME} and {PLOT_NAME}")
+    add_seed(parser)
     parser.set_defaults(run=run)
 
 

@@ -79,6 +79,8 @@ def tgp_ucb(
 ) -> OptimizerOf:
     """TGP-UCB (Algorithm 1): each payoff is set to zero, once, if it exceeds its b_t.
 
+    Parameters that are not listed are those of `gp_ucb`.
+
     Parameters
     ----------
     moment
@@ -92,8 +94,6 @@ def tgp_ucb(
     schedule
         "theory" (Theorem 1), "authors", or a schedule such as `CustomSchedule(beta, truncation)`,
         for which moment and norm_bound are not needed.
-
-    The other parameters are those of `gp_ucb`.
 
     Examples
     --------
@@ -127,6 +127,8 @@ def ata_gp_ucb(
 ) -> OptimizerOf:
     """ATA-GP-UCB (Algorithm 2): truncation in every feature direction, all history, every round.
 
+    Parameters that are not listed are those of `tgp_ucb`.
+
     Parameters
     ----------
     features
@@ -139,8 +141,6 @@ def ata_gp_ucb(
         Nystrom and, with accuracy 0 and m the rank, for exact ones.
     variance
         "i" or "ii" of Algorithm 2; None takes the paper's: (i) for Fourier features, else (ii).
-
-    The other parameters are those of `tgp_ucb`.
 
     Examples
     --------
@@ -186,6 +186,8 @@ def moma_gp_ucb(
     As `ata_gp_ucb`, but r_i is a median over blocks of rounds instead of a truncated sum, so that
     no payoff is ever discarded and no threshold b_t is needed.
 
+    Parameters that are not listed are those of `ata_gp_ucb`.
+
     Parameters
     ----------
     schedule
@@ -195,8 +197,6 @@ def moma_gp_ucb(
         Largest number of blocks, rounded up to a power of two; None for 8 ln(T / delta). Each
         direction has a number of its own: the largest power of two k with k payoffs or more in
         every block. Below 4 payoffs that is one block, the plain sum.
-
-    The other parameters are those of `ata_gp_ucb`.
 
     Examples
     --------
@@ -238,6 +238,8 @@ def rcgp_ucb(
     also bias the mean of skewed payoffs, whatever their number: it is not the mean payoff that is
     estimated. The authors fit hyperparameters in every round; here they are given.
 
+    Parameters that are not listed are those of `gp_ucb`.
+
     Parameters
     ----------
     schedule
@@ -247,8 +249,6 @@ def rcgp_ucb(
         half. The authors suggest a quantile of |y - m|.
     prior_mean
         m, in units of payoff.
-
-    The other parameters are those of `gp_ucb`.
 
     Examples
     --------

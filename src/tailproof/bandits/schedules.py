@@ -279,14 +279,14 @@ class SubGaussian:
 class CustomSchedule:
     """A custom beta and truncation, each a number or a function of the round: no guarantee.
 
+    An optimizer whose schedule holds functions cannot be saved: state files are data, never code.
+
     Parameters
     ----------
     beta
         beta_t, the factor of the standard deviation with which round t = 1, 2, .. chooses.
     truncation
         b_t, the threshold after t payoffs; infinity (default) truncates nothing.
-
-    An optimizer whose schedule holds functions cannot be saved: state files are data, never code.
 
     Examples
     --------

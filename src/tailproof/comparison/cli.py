@@ -10,35 +10,38 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailproof._util.arguments import add_columns, add_command, add_level, add_seed, epilog
+
 if TYPE_CHECKING:
     from tailproof.comparison.results import Alternative, Comparison
 
 _DESCRIPTION = """\
 Compare the mean payoffs of alternatives, from measurements that exist already.
-
-  tailproof compare payoffs.csv --by variant --value revenue --baseline control
-  tailproof compare before.json after.json      hyperfine or pytest-benchmark, lower is better
-
 A long table names its columns with --by and --value; in a wide one every numeric column is an
 alternative; several tables are an alternative each. The first alternative is the baseline unless
 --baseline names another.
-
-exit codes: 0; 1 if --fail-if-worse found a worse alternative; 2 if the input is wrong.
 """
+_EXIT_CODES = """\
+exit codes: 0; 1 if --fail-if-worse found a worse alternative; 2 if the input is wrong
+"""
+_EXAMPLES = (
+    "tailproof compare payoffs.csv --by variant --value revenue --baseline control",
+    "tailproof compare before.json after.json      (hyperfine or pytest-benchmark)",
+)
 
 
 def add_parser(commands: Any) -> None:
     """Add `compare` to the subparsers of the command line."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "compare",
-        help="compare mean payoffs or times: which is better, by how much, how sure",
+        summary="compare mean payoffs in files: which is better, by how much, how sure",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=epilog(_EXAMPLES, "compare.md", _EXIT_CODES),
     )
     add = parser.add_argument
     add("paths", type=Path, nargs="+", metavar="FILE", help=".csv, .parquet or .json files")
-    add("--by", metavar="COLUMN", help="the column that names the alternative of a row")
-    add("--value", metavar="COLUMN", help="the column of payoffs")
+    add_columns(parser, "alternative")
     add("--baseline", metavar="NAME", help="the alternative to compare with (default: the first)")
     blocks = parser.add_mutually_exclusive_group()
     blocks.add_argument(
@@ -48,23 +51,29 @@ def add_parser(commands: Any) -> None:
         "--block", metavar="COLUMN", help="the same with any number of rows of each alternative"
     )
     direction = parser.add_mutually_exclusive_group()
-    direction.add_argument("--lower-is-better", action="store_true", default=None)
+    direction.add_argument(
+        "--lower-is-better",
+        action="store_true",
+        default=None,
+        help="a lower mean is better (default for benchmark files)",
+    )
     direction.add_argument(
         "--higher-is-better",
         action="store_false",
         dest="lower_is_better",
         default=None,
-        help="default: lower for benchmark files, higher for tables",
+        help="a higher mean is better (default for tables)",
     )
-    add("--level", type=float, default=0.95, help="of all verdicts together (default: %(default)g)")
+    add_level(parser, 0.95, "all verdicts together")
     add("--sequential", action="store_true", help="intervals that hold at every look")
     add(
         "--moment-bound",
         type=float,
         metavar="V",
-        help="known bound of E|payoff - mean|^P: gives --sequential a guarantee",
+        help="known bound of E|payoff - mean|^P, for a guarantee of --sequential (default: none)",
     )
-    add("--moment-order", type=float, default=2.0, metavar="P", help="in (1, 2]; default: 2")
+    what = "order P of that moment, in (1, 2] (default: %(default)g)"
+    add("--moment-order", type=float, default=2.0, metavar="P", help=what)
     add(
         "--minimum-effect",
         type=_share,
@@ -82,8 +91,8 @@ def add_parser(commands: Any) -> None:
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON instead of the table")
     output.add_argument("--markdown", action="store_true", help="print Markdown instead")
-    add("--html", type=Path, metavar="FILE", help="write a self-contained page")
-    add("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    add("--html", type=Path, metavar="FILE", help="also write a self-contained page")
+    add_seed(parser)
     parser.set_defaults(run=run)
 
 

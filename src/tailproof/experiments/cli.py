@@ -10,41 +10,45 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from tailproof._util.arguments import add_command, add_out, add_seed, epilog
+
 DESCRIPTION = """\
 Run the panels of the paper's Figure 1, and panel g on its lower bound; write figures, tables and
 report.html. A command that was stopped continues when it is given again.
 """
-EPILOG = """\
+_POLICIES = """\
 policies: tgp, qff, nystrom (the paper's, panels a to e and g); tgp-theory, qff-theory,
 nystrom-theory, qff-folded, exact (variants); gp, gp-truncated, gp-redrawn (panel f; the first two
 also in g)
-
-examples:
-  tailproof reproduce all --data DIR --out out/
-  tailproof reproduce d --rounds 10000 --repetitions 10 --data DIR --out out/
-  tailproof reproduce a b c f --quick
 """
+_EXAMPLES = (
+    "tailproof reproduce a b c f --quick",
+    "tailproof reproduce all --data DIR --out out/",
+    "tailproof reproduce d --rounds 10000 --repetitions 10 --data DIR --out out/",
+)
 
 
 def add_parser(commands: Any) -> None:
     """Register the command with the subparsers `commands` of the command line."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "reproduce",
-        help="run the paper's experiments again and write a report",
+        summary="run the paper's experiments again and write a report",
         description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=epilog(_EXAMPLES, "reproducing.md", _POLICIES),
     )
-    parser.add_argument("panels", nargs="+", metavar="PANEL", help="a, b, c, d, e, f, g, or all")
-    parser.add_argument("--out", type=Path, default=Path("out/reproduce"), help="results folder")
-    parser.add_argument("--data", type=Path, help="folder with the data files of panels d and e")
-    parser.add_argument("--rounds", type=int, help="rounds of a run (default: the paper's)")
-    parser.add_argument("--repetitions", type=int, help="runs per policy (default: the paper's)")
-    parser.add_argument("--quick", action="store_true", help="a small size, for a first look")
-    parser.add_argument("--seed", type=int, default=0, help="not negative (default: 0)")
-    parser.add_argument("--policies", nargs="+", metavar="POLICY", help="which (default: all)")
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler to run on")
+    add = parser.add_argument
+    add("panels", nargs="+", metavar="PANEL", help="a, b, c, d, e, f, g, or all")
+    what = "folder with the data files of panels d and e (default: none)"
+    add("--data", type=Path, metavar="DIR", help=what)
+    add("--rounds", type=int, metavar="N", help="rounds of a run (default: the paper's)")
+    add("--repetitions", type=int, metavar="N", help="runs a policy (default: the paper's)")
+    add("--quick", action="store_true", help="a small size, for a first look")
+    add("--policies", nargs="+", metavar="POLICY", help="policies to run (default: all)")
+    add("--workers", type=int, metavar="N", help="processes (default: one per core)")
+    add("--scheduler", metavar="ADDRESS", help="a Dask scheduler to run on (default: none)")
+    add_out(parser, "out/reproduce", "results and report")
+    add_seed(parser)
     parser.set_defaults(run=run)
 
 

@@ -8,7 +8,21 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from tailproof._util.arguments import (
+    TABLE_HELP,
+    add_columns,
+    add_command,
+    add_level,
+    add_out,
+    add_seed,
+    epilog,
+)
+
 JSON_NAME, PLOT_NAME = "tails.json", "tails.png"
+_EXAMPLES = (
+    "tailproof diagnose latency.csv --by server --value ms",
+    "tailproof diagnose prices.csv --transform log-returns --out tails",
+)
 _DESCRIPTION = """\
 Estimate how heavy the tails of payoffs are, and which alpha and v the policies may be given.
 A long table names its columns with --by and --value; in a wide one every numeric column is an arm.
@@ -17,25 +31,24 @@ A long table names its columns with --by and --value; in a wide one every numeri
 
 def add_parser(commands: Any) -> None:
     """Add `diagnose` to the subparsers of the command line."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "diagnose",
-        help="estimate how heavy the tails are, and which alpha and v the policies may be given",
+        summary="estimate how heavy the tails of payoffs in a file are",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=epilog(_EXAMPLES, "diagnose.md"),
     )
-    add = parser.add_argument
-    add("path", type=Path, help="a .csv or .parquet file of payoffs")
-    add("--by", metavar="COLUMN", help="the column that names the arm of a row")
-    add("--value", metavar="COLUMN", help="the column of payoffs")
-    add(
+    parser.add_argument("path", type=Path, metavar="FILE", help=TABLE_HELP)
+    add_columns(parser, "arm")
+    parser.add_argument(
         "--transform",
         choices=("none", "log-returns", "differences"),
         default="none",
         help="diagnose changes from row to row instead of the values (default: %(default)s)",
     )
-    add("--out", type=Path, metavar="DIR", help=f"folder for {JSON_NAME} and {PLOT_NAME}")
-    add("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
-    add("--level", type=float, default=0.9, help="of the intervals (default: %(default)g)")
+    add_level(parser)
+    add_out(parser, None, f"{JSON_NAME} and {PLOT_NAME}")
+    add_seed(parser)
     parser.set_defaults(run=run)
 
 

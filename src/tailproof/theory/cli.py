@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from tailproof._util.arguments import add_command, add_out, epilog
+
+_EXAMPLES = (
+    "tailproof bounds --kernel se --dim 1 --alpha 0.5 --horizon 10000",
+    "tailproof bounds --kernel matern --nu 2.5 --dim 2 --alpha 1 --v 4 --horizon 100000",
+)
 _DESCRIPTION = """\
 Compute upper bounds on the regret (Theorems 1, 3, 4, explicit constants; GP-UCB with --noise-bound)
 on a grid of arms of [0, 1]^d, and the rate of the lower bound (Theorem 2, constant open).
@@ -14,28 +19,40 @@ on a grid of arms of [0, 1]^d, and the rate of the lower bound (Theorem 2, const
 
 def add_parser(commands: Any) -> None:
     """Add `bounds` to the subparsers of the command line."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "bounds",
-        help="compute the regret bounds of the paper's theorems, with their constants",
+        summary="compute the regret bounds of the paper's theorems, with their constants",
         description=_DESCRIPTION,
+        epilog=epilog(_EXAMPLES, "guarantees.md"),
     )
     add = parser.add_argument
-    add("--kernel", required=True, choices=("se", "matern", "linear"))
-    add("--dim", required=True, type=int, help="d, the dimension of the arms")
-    add("--alpha", required=True, type=float, help="E|y|^(1+alpha) <= v, 0 < alpha <= 1")
-    add("--horizon", required=True, type=int, help="T, the number of rounds")
-    add("--nu", type=float, help="smoothness of the Matern kernel (default: 2.5)")
-    add("--lengthscale", type=float, help="of the SE and Matern kernels (default: 0.2)")
-    add("--v", type=float, default=1.0, help="bound on E|y|^(1+alpha) (default: %(default)g)")
-    add("--norm-bound", type=float, default=1.0, help="B >= RKHS norm of f (default: %(default)g)")
-    add("--ridge", type=float, default=1.0, help="lambda (default: %(default)g)")
-    add("--delta", type=float, default=0.1, help="failure probability (default: %(default)g)")
-    add("--accuracy", type=float, default=0.1, help="epsilon of Theorem 4 (default: %(default)g)")
-    add("--noise-bound", type=float, help="R of sub-Gaussian noise, for the bound of GP-UCB")
-    add("--nodes", type=int, help="quadrature nodes a side, Theorem 3 (default: the best bound's)")
-    add("--arms-per-dim", type=int, help="points a side of the grid (default: about 400 arms)")
-    out, where = Path("out/bounds"), "folder for bounds.png (default: %(default)s)"
-    add("--out", type=Path, default=out, metavar="DIR", help=where)
+    add("--kernel", required=True, choices=("se", "matern", "linear"), help="of the mean payoffs")
+    what = "smoothness of the Matern kernel (default: 2.5)"
+    add("--nu", type=float, metavar="NU", help=what)
+    what = "lengthscale of the SE and Matern kernels (default: 0.2)"
+    add("--lengthscale", type=float, metavar="L", help=what)
+    add("--dim", required=True, type=int, metavar="D", help="d, the dimension of the arms")
+    what = "points a side of the grid of arms (default: about 400 arms)"
+    add("--arms-per-dim", type=int, metavar="N", help=what)
+    what = "E|y|^(1+alpha) <= v, 0 < alpha <= 1"
+    add("--alpha", required=True, type=float, metavar="ALPHA", help=what)
+    what = "bound on E|y|^(1+alpha) (default: %(default)g)"
+    add("--v", type=float, default=1.0, metavar="V", help=what)
+    what = "B, a bound on the RKHS norm of f (default: %(default)g)"
+    add("--norm-bound", type=float, default=1.0, metavar="B", help=what)
+    what = "R of sub-Gaussian noise, for the bound of GP-UCB (default: none)"
+    add("--noise-bound", type=float, metavar="R", help=what)
+    add("--horizon", required=True, type=int, metavar="T", help="T, the number of rounds")
+    what = "probability with which a bound may fail (default: %(default)g)"
+    add("--delta", type=float, default=0.1, metavar="DELTA", help=what)
+    what = "lambda, the ridge of the regression (default: %(default)g)"
+    add("--ridge", type=float, default=1.0, metavar="LAMBDA", help=what)
+    what = "epsilon of Theorem 4 (default: %(default)g)"
+    add("--accuracy", type=float, default=0.1, metavar="EPSILON", help=what)
+    what = "quadrature nodes a side of Theorem 3 (default: those of the best bound)"
+    add("--nodes", type=int, metavar="N", help=what)
+    add_out(parser, "out/bounds", "bounds.png")
     parser.set_defaults(run=run)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tailproof._util.arguments import add_level, add_out, add_seed, epilog
 from tailproof.tune.outputs import STORAGE_VARIABLE
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Find the setting of a program with the best mean payoff. Each evaluation runs th
 one number. Arguments go to the program as a list; no shell sees them. The same command, given
 again, goes on where it stopped; given on several machines with one --storage, it shares the work.
 """
-EPILOG = """\
+_PARAMETERS = """\
 parameters, instead of a space file or beside it:
   --float NAME LOW HIGH [--log] [--step S]
   --int NAME LOW HIGH [--log] [--step S]
@@ -36,13 +37,11 @@ a space file (TOML):
   threads = { int = [2, 64], step = 2 }
   cache   = { choice = ["none", "lru"] }
   host    = { fixed = "localhost" }
-
-examples:
-  tailproof tune --minimize --space space.toml -- ./bench --threads {threads} --cache {cache}
-  tailproof tune --maximize --float lr 1e-5 1e-1 --log --value json:accuracy -- ./train {lr}
-
-docs/tune.md explains every option.
 """
+_EXAMPLES = (
+    "tailproof tune --minimize --space space.toml -- ./bench --threads {threads} --cache {cache}",
+    "tailproof tune --maximize --float lr 1e-5 1e-1 --log --value json:accuracy -- ./train {lr}",
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -79,12 +78,12 @@ class _Parser(argparse.ArgumentParser):
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     """Register the command `tune` with the subparsers `commands` of the command line."""
-    commands.add_parser("tune", help="tune any program from the shell")
+    commands.add_parser("tune", help="find the setting of a program with the best mean payoff")
     parser = _Parser(
         prog="tailproof tune",
         usage=_USAGE,
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=epilog(_EXAMPLES, "tune.md", _PARAMETERS),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -93,14 +92,15 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     aim.add_argument("--minimize", action="store_true", help="seek the lowest mean payoff")
     aim.add_argument("--maximize", action="store_true", help="seek the highest mean payoff")
     add = parser.add_argument
-    add("--space", type=Path, metavar="FILE", help="parameters as TOML")
-    what = "last-line (default), regex:PATTERN, json:FIELD.PATH, wall-time or exit-code"
+    add("--space", type=Path, metavar="FILE", help="parameters as TOML (default: none)")
+    what = "the payoff: last-line, regex:PATTERN, json:FIELD.PATH, wall-time or exit-code "
+    what += "(default: %(default)s)"
     add("--value", default="last-line", metavar="WHERE", help=what)
     streams, what = ("stdout", "stderr"), "where the payoff is read from (default: stdout)"
     add("--read", dest="stream", choices=streams, default="stdout", help=what)
     what = "runs in all, failed ones included, on all machines together (default: 100)"
     add("--evaluations", type=int, default=100, metavar="N", help=what)
-    add("--timeout", type=float, metavar="SECONDS", help="for one run (default: none)")
+    add("--timeout", type=float, metavar="SECONDS", help="longest time of a run (default: none)")
     add("--workers", type=int, default=1, metavar="N", help="runs side by side here (default: 1)")
     what = "try a failed setting again (default: 0)"
     add("--retry", type=int, default=0, metavar="K", help=what)
@@ -117,17 +117,17 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add("--fail-value", type=float, metavar="Y", help="payoff of failed runs (default: none)")
     what = "keep away from settings that probably fail"
     add("--avoid-failures", action="store_true", help=what)
-    add("--seed", type=int, metavar="N", help="default: a new one each time")
-    add("--level", type=float, default=0.9, help="of intervals (default: 0.9)")
-    what = "folder of study, report and exports (default: ./tailproof-tune)"
-    add("--out", type=Path, default=Path("tailproof-tune"), metavar="DIR", help=what)
-    what = f"any Optuna URL (default: ${STORAGE_VARIABLE}, or SQLite in the folder)"
+    add_seed(parser, None)
+    add_level(parser)
+    add_out(parser, "tailproof-tune", "study, report and exports")
+    what = f"any database URL of Optuna (default: ${STORAGE_VARIABLE}, or SQLite in the folder)"
     add("--storage", default=os.environ.get(STORAGE_VARIABLE), metavar="URL", help=what)
-    add("--study-name", metavar="NAME", help="default: from the command and the space")
+    add("--study-name", metavar="NAME", help="name of the study (default: from command and space)")
     add("--keep-output", action="store_true", help="keep the complete output of every run")
     add("--quiet", action="store_true", help="show no progress")
     add("--dashboard", action="store_true", help="serve optuna-dashboard for the study instead")
-    add("--port", type=int, default=8080, help="of the dashboard (default: 8080)")
+    what = "port of the dashboard (default: %(default)s)"
+    add("--port", type=int, default=8080, metavar="N", help=what)
     parser.set_defaults(run=run)
     return parser
 

@@ -11,6 +11,7 @@ import numpy as np
 import optuna
 import optunahub
 
+
 package = optunahub.load_local_module(
     package="samplers/tailproof", registry_root=str(Path(__file__).resolve().parents[2])
 )
