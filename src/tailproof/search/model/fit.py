@@ -71,8 +71,9 @@ def fit_model(
     rounds = FIT.rounds_at_first if previous is None else FIT.rounds
     rounds = 1 if config.noise == "gaussian" else rounds
     model = _fit_kernel_and_law(observations.take(rows), t[rows], model, rounds, config)
-    inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
-    model = replace(model, inducing_points=inducing)
+    if len(rows) < count:
+        inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
+        model = replace(model, inducing_points=inducing)
     location_fit = fit_location(observations, t, np.ones(count), model, config, FIT.steps)
     model = replace(model, precision=location_fit.relative_precision)
     if not config.corrects_mean:
@@ -88,12 +89,12 @@ def fit_model(
 def _fit_kernel_and_law(
     observations: Observations, t: Array, model: ModelParameters, rounds: int, config: ModelConfig
 ) -> ModelParameters:
-    """Return the model with kernel parameters and noise law, fitted in turns."""
+    """Return the model with kernel parameters, inducing points and noise law, fitted in turns."""
     layout, points, kernel, law = config.layout, observations.points, model.kernel, model.law
     z, known = model.warp.forward(t), known_variances(observations, model, t)
     if config.noise == "learnt":
         z = limit_extremes(z)
-    single, u = np.isnan(known), np.ones(len(t))
+    single, u, inducing = np.isnan(known), np.ones(len(t)), None
     if config.noise != "gaussian":
         # At first a far payoff may be an outlier: it counts as under a Student-t law.
         center, spread = location_and_spread(z)
@@ -108,7 +109,7 @@ def _fit_kernel_and_law(
         for _ in range(FIT.alternations if config.noise != "gaussian" else 0):
             u, fitted = reweigh(design, kernel.noise_var, law, z, u, known, FIT.steps)
             kernel, law, u = _fit_law(fitted, z, kernel, law, u, single, config)
-    return replace(model, kernel=kernel, law=law)
+    return replace(model, kernel=kernel, law=law, inducing_points=inducing)
 
 
 @dataclass(frozen=True)
