@@ -8,7 +8,10 @@ most of which a sample seldom shows: under infinite variance the interval of the
 short on the side of the longer tail. We estimate this on both sides from the largest 5 % of the
 deviations (Hill's estimator, a at least 1.2) and move the end of the heavier side out by 3/4 of the
 difference. Under light or symmetric tails that is next to nothing. No theorem covers it; the
-coverage is measured by benchmarks/bandit_coverage.py.
+coverage is measured by benchmarks/bandit_coverage.py. At level 0.9 and with 200 payoffs it held the
+mean in 91 % of 600 samples of a Gaussian, t(2.1) and log-normal (sigma 2) law, in 92 % of a
+Pareto(2.5), 83 % of a Pareto(1.5), and, of exponential payoffs that are seldom not zero, in 94 % (5
+in 100) and 80 % (1 in 100: two payoffs in a sample).
 
 Differences between two samples do without it: between laws of similar shape both tails cancel.
 """
