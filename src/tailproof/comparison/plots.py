@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util.console import printable
-from tailproof._util.optional import require
-from tailproof._util.plotting import image, new_figure
+from tailproof._util.plotting import image, new_figure, plain_text
 from tailproof.comparison.results import BETTER, WORSE, Alternative, Comparison
 from tailproof.means.robust import robust_mean
 
@@ -28,7 +26,7 @@ _MOST_POINTS = 600  # of one alternative
 _MOST_COURSES = 6
 _DECADES = 30.0  # ratio of the largest to the smallest payoff from which axes are logarithmic
 _PIECES = 20  # of a course, with one robust mean each
-_STYLE = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
+_FONT_SIZE = 9.0
 
 
 def shown(comparison: Comparison) -> list[Alternative]:
@@ -38,8 +36,7 @@ def shown(comparison: Comparison) -> list[Alternative]:
 
 def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figure:
     """Return a figure of a comparison, drawn in its style."""
-    matplotlib = require("matplotlib", "plot")
-    with matplotlib.rc_context(_STYLE):
+    with plain_text(font_size=_FONT_SIZE):
         result = new_figure(figsize=(width, height), layout="constrained")
         draw(result)
     return result
@@ -47,10 +44,7 @@ def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figur
 
 def _svg(draw: Callable[[Figure], None], width: float, height: float) -> bytes:
     """Return a picture of a comparison as SVG."""
-    matplotlib = require("matplotlib", "report")
-    # Names are text, never formulas; browsers have the fonts that are missing here.
-    with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+    with plain_text("report", _FONT_SIZE):
         return image(_drawn(draw, width, height), "svg")
 
 

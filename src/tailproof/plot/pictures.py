@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailproof._util.optional import require
-from tailproof._util.plotting import new_figure
+from tailproof._util.plotting import new_figure, plain_text
 from tailproof.plot import axes as on
 from tailproof.plot.record import SearchRecord, grid, record_of
 from tailproof.search import importance as search_importance
@@ -32,13 +30,8 @@ def _picture(draw: Draw) -> Callable[..., Figure]:
 
     @functools.wraps(draw)
     def of_search(search: Any, *, level: float = 0.9) -> Figure:
-        matplotlib = require("matplotlib", "plot")
-        record = record_of(search, level=level)
-        # Names and options are text, never formulas; browsers have the fonts missing here.
-        style = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
-        with warnings.catch_warnings(), matplotlib.rc_context(style):
-            warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
-            return draw(record)
+        with plain_text(font_size=9.0):
+            return draw(record_of(search, level=level))
 
     return of_search
 

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailproof._util import files, plotting
+from tailproof._util.console import printable
 from tailproof.tails.curves import Pairs
 from tailproof.tails.results import ArmDiagnosis, Diagnosis
 from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, SPARSE, too_dependent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MAX_ARMS = 60
 _MAX_INDEX = 12.0  # above, tails are nearly light and the axis would become too long
@@ -101,7 +103,9 @@ def _draw_arm_shapes(ax: Axes, diagnosis: Diagnosis) -> None:
         lower, upper = max(fit.shape_lower, -1.0), min(fit.shape_upper, 3.0)
         _error_bar(ax, i, max(min(fit.shape, 3.0), -1.0), lower, upper, _COLORS[arm.verdict])
     fontsize = 7.0 if len(shown) <= 20 else 5.5 if len(shown) <= 40 else 4.0
-    ax.set_yticks(range(len(shown)), [arm.name for arm, _ in shown], fontsize=fontsize)
+    ax.set_yticks(
+        range(len(shown)), [printable(arm.name, 28) for arm, _ in shown], fontsize=fontsize
+    )
 
 
 def _draw_sides(ax: Axes, arm: ArmDiagnosis) -> None:
@@ -122,6 +126,14 @@ def _draw_sides(ax: Axes, arm: ArmDiagnosis) -> None:
 
 def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
     """Write the plots of `diagnosis` to a PNG file and return its path."""
+    path = Path(path)
+    with plotting.plain_text():
+        files.write_bytes(path, plotting.image(_draw_plots(diagnosis), "png"))
+    return path
+
+
+def _draw_plots(diagnosis: Diagnosis) -> Figure:
+    """Return the figure of the plots of a diagnosis."""
     figure = plotting.new_figure(figsize=(11.0, 8.0), dpi=110, layout="constrained")
     axes = figure.subplots(2, 2)
     _draw_hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
@@ -134,7 +146,6 @@ def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
         _draw_sides(axes[1, 1], pooled)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"{pooled.name}: {pooled.verdict}", color=_COLORS[pooled.verdict])
-    path = Path(path)
-    files.write_bytes(path, plotting.image(figure, "png"))
-    return path
+    title = f"{printable(pooled.name, 60)}: {pooled.verdict}"
+    figure.suptitle(title, color=_COLORS[pooled.verdict])
+    return figure

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tailproof import plot
-from tailproof._util.optional import require
-from tailproof._util.plotting import image
+from tailproof._util.plotting import image, plain_text
 from tailproof.tune.analysis import Analysis
 
 NAMES = ("course", "slices", "importance", "pairs", "payoffs", "seconds", "failures")
@@ -15,12 +13,8 @@ NAMES = ("course", "slices", "importance", "pairs", "payoffs", "seconds", "failu
 
 def picture(analysis: Analysis, name: str) -> bytes:
     """Return one of the report's pictures `NAMES` as SVG."""
-    matplotlib = require("matplotlib", "tune")
-    figure: Any = getattr(plot, name)(analysis.record)
-    # Browsers have the fonts that are missing here.
-    style = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
-    with warnings.catch_warnings(), matplotlib.rc_context(style):
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+    with plain_text("tune", 9.0):
+        figure: Any = getattr(plot, name)(analysis.record)
         return image(figure, "svg")
 
 
