@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from tailproof._compiled import dictionary as compiled
-from tailproof._util.inverse_root import InverseRoot
 from tailproof.bandits.features import Embedding, Nystrom
+from tailproof.bandits.inverse_root import InverseRoot
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -135,8 +135,8 @@ def _triangular_embedding(
     nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
 ) -> TriangularEmbedding | None:
     """Return the embedding on fewer arms than psi has columns, None without surely full rank."""
-    cross = psi[dictionary] @ psi.T  # (m, n)
-    gram = cross[:, dictionary]
+    rows = psi[dictionary]  # (m, r0)
+    gram = rows @ rows.T
     factor, failed = lapack.dpotrf(gram, lower=1, clean=1)
     if failed:
         return None
@@ -147,7 +147,7 @@ def _triangular_embedding(
     if not low > max(2.0 * rank_tolerance(nystrom), 1.0 / LARGEST_CONDITION) * high:
         return None
     points = X[dictionary]
-    embedding = TriangularEmbedding(np.ascontiguousarray((inverse @ cross).T), gram, factor, low)
+    embedding = TriangularEmbedding(psi @ (inverse @ rows).T, gram, factor, low)
 
     def query(other: Array) -> tuple[Array, Array | None]:
         return kernel.matrix(other, points) @ inverse.T, None

@@ -11,9 +11,9 @@ from scipy.linalg import lapack
 
 from tailproof._compiled import dictionary as compiled
 from tailproof._util import checks
-from tailproof._util.inverse_root import InverseRoot
 from tailproof.bandits.estimators import DirectionEstimator, TruncateDirections
 from tailproof.bandits.features import Embedding, Nystrom
+from tailproof.bandits.inverse_root import InverseRoot
 from tailproof.bandits.low_rank import ROUNDING, PlayedSpan, fixed_coordinates
 from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, weighted_gram
 from tailproof.bandits.posterior.dictionary_features import (
@@ -26,6 +26,8 @@ from tailproof.bandits.posterior.features import FeaturePosterior
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+# Up to so many arms a direction a new factor of H is quicker than a step of its eigensystem.
+ARMS_PER_DIRECTION = 8
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,12 @@ class NystromPosterior(FeaturePosterior):
         return True
 
     def _add_payoff_to_gram(self, arm: int) -> None:
-        """Add one payoff: while no arm loses payoffs, a new factor is all that is needed."""
-        if self._factor is not None and isinstance(self.estimator, TruncateDirections):
+        """Add one payoff: while no arm loses payoffs, a new factor is all that is needed.
+
+        It costs O(n m^2), a step of the eigensystem O(n m + m^3).
+        """
+        few = len(self.leverage) <= ARMS_PER_DIRECTION * self.directions
+        if self._factor is not None and few and isinstance(self.estimator, TruncateDirections):
             threshold = self._inputs.truncation(self._count, self.directions)
             if not len(self.estimator.split(self.leverage, self.slack, threshold)[1]):
                 self._refresh()

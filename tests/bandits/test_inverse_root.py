@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailproof._util.inverse_root import InverseRoot
+from tailproof.bandits.inverse_root import InverseRoot
 
 
 @pytest.mark.parametrize("condition", [1.0, 10.0, 1e4, 1e8])
