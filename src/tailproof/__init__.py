@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         RandomFourier,
     )
     from tailproof.bandits.guarantees import Guarantee, TheoryWarning
+    from tailproof.bandits.huber_policies import heavy_oful, one_pass_huber
     from tailproof.bandits.optimizer import ArmOptimizer
     from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, rcgp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
@@ -62,6 +63,7 @@ _MODULES = {
     ),
     "bandits.guarantees": ("Guarantee", "TheoryWarning"),
     "bandits.optimizer": ("ArmOptimizer",),
+    "bandits.huber_policies": ("heavy_oful", "one_pass_huber"),
     "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "rcgp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
     "comparison.analysis": ("compare",),
@@ -123,10 +125,12 @@ __all__ = [
     "ata_gp_ucb",
     "compare",
     "gp_ucb",
+    "heavy_oful",
     "load",
     "maximize",
     "minimize",
     "moma_gp_ucb",
+    "one_pass_huber",
     "plot",
     "rcgp_ucb",
     "tgp_ucb",

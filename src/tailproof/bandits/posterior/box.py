@@ -25,7 +25,8 @@ from tailproof._compiled import dictionary as compiled
 from tailproof._util import checks
 from tailproof.bandits.features import ExplicitFeatures, Nystrom
 from tailproof.bandits.posterior.base import PosteriorInputs, eigh_above
-from tailproof.bandits.posterior.nystrom import Sampling, rank_tolerance
+from tailproof.bandits.posterior.dictionary_features import rank_tolerance
+from tailproof.bandits.posterior.nystrom import Sampling
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
