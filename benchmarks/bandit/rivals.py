@@ -23,6 +23,8 @@ def _payoff(kind, mean, z):
         return mean + z
     if kind == 1:
         return mean * z
+    if kind == 3:
+        return math.exp(z * math.sqrt(2.0 * (1.0 + math.log(mean))) - 1.0)
     return 1.0 if z < mean else 0.0
 
 

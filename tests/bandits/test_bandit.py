@@ -5,7 +5,7 @@ import pytest
 
 import tailproof as tp
 from tailproof._compiled.arm_statistics import NOISE
-from tailproof.bandits.bandit import DESIGN_ARMS, DESIGN_PAYOFFS
+from tailproof.bandits.exploration import DESIGN_ARMS, DESIGN_PAYOFFS
 
 LABELS = ["control", "blue", "red", "green"]
 MEANS = np.array([1.0, 2.0, 1.5, 0.5])

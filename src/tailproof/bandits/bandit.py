@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from tailproof import storage
-from tailproof._compiled import arm_statistics as compiled
 from tailproof._util import checks
+from tailproof.bandits import bandit_answers as answers
+from tailproof.bandits import exploration
 from tailproof.bandits.arm_set import ArmSet, ParameterSpace, grid_arms
 from tailproof.bandits.arm_statistics import ArmStatistics
+from tailproof.bandits.bandit_inputs import (
+    LARGEST_PAYOFF,
+    checked_numbers,
+    checked_payoffs,
+    checked_similarity,
+    read_payoffs,
+)
 from tailproof.bandits.bandit_results import ArmTable, BanditRecommendation
 from tailproof.bandits.kernel_prior import KernelPrior
-from tailproof.kernels import Kernel, Precomputed
+from tailproof.kernels import Kernel
 from tailproof.means.intervals import Interval
-from tailproof.means.one_sample import sample_interval
 from tailproof.means.sequences import catoni_sequence
 
 Array = NDArray[np.float64]
-
-LARGEST_PAYOFF = 1e150  # squares of a million of them have a finite sum
-DESIGN_ARMS, DESIGN_PAYOFFS = 12, 2  # arms played first, and how often
-KERNEL_DESIGN_ARMS = 6  # fewer where arms tell of each other
-CROWD, CROWD_POWER = 4.0, 0.4  # exploration shrinks by (competitors / 4)^(-0.4)
-REACH = 6.0  # standard deviations beyond which no draw is made
-_SINGLE_PRECISION_FROM = 4096  # draws; they cost half in single precision
-_FEW_UNPLAYED = 64
-LEAST_OWN_PAYOFFS = 10  # from here on an arm's mean and interval are made of its own payoffs
 
 
 class Bandit:
@@ -92,7 +88,7 @@ class Bandit:
         self.half_life = None if half_life is None else checks.positive("half_life", half_life)
         self.explore = checks.non_negative("explore", explore)
         self._arms = grid_arms(arms, grid) if isinstance(arms, ParameterSpace) else ArmSet(arms)
-        self._similarity = _checked_similarity(similarity, self._arms)
+        self._similarity = checked_similarity(similarity, self._arms)
         self._rng = checks.generator(seed)
         n = len(self._arms)
         self._statistics = ArmStatistics(n, self.half_life)
@@ -101,7 +97,8 @@ class Bandit:
             self._prior = KernelPrior(self._arms.inputs, self._similarity)
         self._active = np.ones(n, dtype=bool)
         self._pending = np.zeros(n, dtype=np.int64)
-        first = DESIGN_ARMS if self._prior is None else KERNEL_DESIGN_ARMS
+        kernel = self._prior is not None
+        first = exploration.KERNEL_DESIGN_ARMS if kernel else exploration.DESIGN_ARMS
         self._design = self._rng.permutation(n)[:first]
         self._factor = self.explore
 
@@ -125,7 +122,9 @@ class Bandit:
             raise ValueError("`ask` needs an arm that is not retired, but all are.")
         arm = self._design_arm()
         if arm is None:
-            arm = self._draw_arm()
+            arm = exploration.draw_arm(
+                self._statistics, self._prior, self._active, self._factor, self._rng
+            )
         self._pending[arm] += 1
         return arm
 
@@ -136,54 +135,17 @@ class Bandit:
 
     def _design_arm(self) -> int | None:
         """Return an arm of the first rounds, or None when these are over."""
-        if self._statistics.log.count >= DESIGN_PAYOFFS * len(self._design):
+        least = exploration.DESIGN_PAYOFFS
+        if self._statistics.log.count >= least * len(self._design):
             return None
         design = self._design[self._active[self._design]]
         played = self._statistics.counts[design] + self._pending[design]
-        if design.size and played.min() < DESIGN_PAYOFFS:
+        if design.size and played.min() < least:
             return int(design[played.argmin()])
         if self._statistics.log.count:
             return None
         active = np.flatnonzero(self._active)
         return int(active[self._rng.integers(active.size)])
-
-    def _draw_arm(self) -> int:
-        """Return the best arm of one draw from the posterior, its spread times the factor."""
-        if self._prior is not None:
-            scores = self._prior.draw(self._statistics, self._rng, self._factor)
-            scores[~self._active] = -np.inf
-            return int(scores.argmax())
-        s = self._statistics
-        unplayed = self._unplayed_arms()
-        reach = self._factor * REACH
-        if len(unplayed) <= _FEW_UNPLAYED:
-            arms = compiled.contenders(s.mean, s.std, self._active, reach)
-            return int(
-                compiled.best_draw(arms, s.mean, s.std, self._factor, self._normal(arms.size))
-            )
-        # Arms without payoffs have the same prior: the largest of k draws is one draw.
-        played = self._active.copy()
-        played[unplayed] = False
-        largest = float(ndtri(self._rng.random() ** (1.0 / len(unplayed))))
-        best = int(unplayed[self._rng.integers(len(unplayed))])
-        score = s.prior_mean + self._factor * math.sqrt(s.prior_variance) * min(largest, REACH)
-        if not played.any():
-            return best
-        arms = compiled.contenders(s.mean, s.std, played, reach)
-        draws = self._normal(arms.size)
-        arm = int(compiled.best_draw(arms, s.mean, s.std, self._factor, draws))
-        drawn = s.mean[arm] + self._factor * s.std[arm] * draws[np.searchsorted(arms, arm)]
-        return arm if drawn >= score else best
-
-    def _unplayed_arms(self) -> NDArray[np.int64]:
-        s = self._statistics
-        if s.log.count >= 4 * len(self._arms):
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(self._active & (s.counts == 0.0))
-
-    def _normal(self, count: int) -> Array:
-        dtype = np.float32 if count >= _SINGLE_PRECISION_FROM else np.float64
-        return np.asarray(self._rng.standard_normal(count, dtype=dtype), dtype=np.float64)
 
     # -- telling
 
@@ -196,7 +158,7 @@ class Bandit:
         if type(payoff) is float and self._arms.is_single(arm):
             self.tell_index(self._arms.number(arm), payoff)
             return
-        payoffs = _checked_payoffs(payoff)
+        payoffs = checked_payoffs(payoff)
         if self._arms.is_single(arm):
             numbers = np.full(len(payoffs), self._arms.number(arm))
         else:
@@ -210,22 +172,12 @@ class Bandit:
             if not 0 <= index < len(self._active):
                 checks.index("index", index, len(self._active))
             if not abs(payoff) <= LARGEST_PAYOFF:
-                _checked_payoffs(payoff)
+                checked_payoffs(payoff)
             self._tell_one(index, -payoff if self.minimize else payoff)
             return
-        payoffs = _checked_payoffs(payoff)
-        try:
-            raw = np.atleast_1d(np.asarray(index))
-        except ValueError as error:
-            raise ValueError(f"`index` must hold arm numbers, but got {index!r}.") from error
-        if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
-            raise ValueError(f"`index` must hold arm numbers, but got {index!r}.")
-        outside = (raw < 0) | (raw >= len(self._active))
-        if outside.any():
-            checks.index("index", int(raw[outside][0]), len(self._active))
-        if raw.size == 1 and np.ndim(index) == 0:
-            raw = np.repeat(raw, len(payoffs))
-        self._tell_many(raw.astype(np.int64), payoffs)
+        payoffs = checked_payoffs(payoff)
+        numbers = checked_numbers(index, len(self._active), len(payoffs))
+        self._tell_many(numbers, payoffs)
 
     def _tell_many(self, numbers: NDArray[np.int64], payoffs: Array) -> None:
         if len(numbers) != len(payoffs):
@@ -257,11 +209,8 @@ class Bandit:
         s = self._statistics
         if self._prior is not None:
             self._prior.refresh(s)
-        mean, std = (s.mean, s.std) if self._prior is None else self._prior.posterior(s)
-        competitors = compiled.count_competitors(mean, std, self._active, 2.0)
-        if self._prior is not None:
-            competitors *= self._prior.distinct_share
-        self._factor = self.explore * min(1.0, (CROWD / max(competitors, 1)) ** CROWD_POWER)
+        competitors = exploration.count_competitors(s, self._prior, self._active)
+        self._factor = self.explore * exploration.draw_width(competitors)
 
     # -- arms and earlier payoffs
 
@@ -307,20 +256,8 @@ class Bandit:
         path = Path(source)
         if path.suffix.lower() == ".npz":
             return self.merge(storage.load(path))
-        from tailproof.tails.files import read_table
-
-        table = read_table(path, by=by, value=value)
-        labels = self._arms.labels
-        if labels is None:
-            raise ValueError("`source` must be a Bandit or its file where arms have coordinates.")
-        names: list[Any] = [series.name for series in table.arms]
-        if type(labels[0]) is int:
-            try:
-                names = [int(name) for name in names]
-            except ValueError as error:
-                raise ValueError(f"`by` must hold integers like the labels, but: {error}") from None
-        payoffs = [_checked_payoffs(series.values) for series in table.arms]
-        known = set(labels)
+        names, payoffs = read_payoffs(path, by, value, self._arms)
+        known = set(self._arms.labels or ())
         fresh = [name for name in names if name not in known]
         if fresh:
             self.add_arms(fresh)
@@ -387,15 +324,6 @@ class Bandit:
     def _sign(self) -> float:
         return -1.0 if self.minimize else 1.0
 
-    def _posterior(self) -> tuple[Array, Array]:
-        """Posterior mean and standard deviation of all arms (n,), larger is better."""
-        s = self._statistics
-        if self.half_life is not None:
-            s.update_posterior()
-        if self._prior is not None:
-            return self._prior.posterior(s)
-        return s.mean, s.std
-
     def predict(self, level: float = 0.9) -> ArmTable:
         """Return robust mean, practical interval and probability of being best of every arm.
 
@@ -408,13 +336,7 @@ class Bandit:
         """
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._require_payoffs("predict")
-        mean, std = self._posterior()
-        mean, q = self._sign * mean, float(ndtri(0.5 + 0.5 * level))
-        lower, upper = mean - q * std, mean + q * std
-        for arm, payoffs in self._payoffs_by_arm():
-            mean[arm], lower[arm], upper[arm] = self._own_interval(
-                payoffs, level, float(mean[arm]), float(lower[arm]), float(upper[arm])
-            )
+        mean, lower, upper = answers.estimates(self._statistics, self._prior, self._sign, level)
         return ArmTable(
             arms=tuple(self.arms),
             mean=mean,
@@ -425,27 +347,6 @@ class Bandit:
             level=level,
         )
 
-    def _payoffs_by_arm(self) -> Iterator[tuple[int, Array]]:
-        """Yield the arms that are judged by their own payoffs, and these in the user's units."""
-        log = self._statistics.log
-        order = np.argsort(log.arms, kind="stable")
-        ends = np.cumsum(self.counts)
-        for arm in np.flatnonzero(self.counts >= LEAST_OWN_PAYOFFS).tolist():
-            own = order[ends[arm] - int(self._statistics.counts[arm]) : ends[arm]]
-            yield arm, self._sign * log.payoffs[own]
-
-    def _own_interval(
-        self, payoffs: Array, level: float, mean: float, lower: float, upper: float
-    ) -> tuple[float, float, float]:
-        """Return mean, lower and upper from an arm's payoffs, given those of the posterior."""
-        if self.half_life is not None:
-            return mean, lower, upper
-        own, interval = sample_interval(payoffs, level)
-        apart = (self._sign * payoffs != self._statistics.shared[compiled.ATOM]).sum()
-        if apart >= LEAST_OWN_PAYOFFS:
-            return own, interval.lower, interval.upper
-        return mean, min(lower, interval.lower), max(upper, interval.upper)
-
     def probabilities(self, draws: int = 2_000) -> Array:
         """Return the posterior probability that each arm has the best mean, (n,).
 
@@ -453,50 +354,27 @@ class Bandit:
         Calling it does not change what `ask` returns next.
         """
         draws = checks.integer("draws", draws, low=1)
-        rng = np.random.default_rng(0)
-        wins = np.zeros(len(self._active))
-        if not self._active.any() or not len(self):
-            return self._active / max(int(self._active.sum()), 1)
-        if self._prior is not None:
-            for _ in range(draws):
-                scores = self._prior.draw(self._statistics, rng, 1.0)
-                scores[~self._active] = -np.inf
-                wins[scores.argmax()] += 1.0
-            return wins / draws
-        mean, std = self._posterior()
-        arms = compiled.contenders(mean, std, self._active, REACH)
-        rows = max(1, 2_000_000 // arms.size)
-        for start in range(0, draws, rows):
-            size = (min(rows, draws - start), arms.size)
-            scores = mean[arms] + std[arms] * rng.standard_normal(size)
-            np.add.at(wins, arms[scores.argmax(axis=1)], 1.0)
-        return wins / draws
+        return answers.best_probabilities(self._statistics, self._prior, self._active, draws)
 
     def recommend(self, level: float = 0.9) -> BanditRecommendation:
         """Return the arm with the best posterior mean; mean and interval are those of `predict`."""
         level = checks.in_unit_interval("level", level, closed_above=False)
         self._require_payoffs("recommend")
-        mean, std = self._posterior()
-        played = self._active & (self._statistics.counts > 0)
+        s = self._statistics
+        played = self._active & (s.counts > 0)
         if not played.any():
             raise ValueError("`recommend` needs payoffs of an arm that is not retired.")
-        best = int(np.where(played, mean, -np.inf).argmax())
-        count = int(self._statistics.counts[best])
-        center, q = self._sign * float(mean[best]), float(ndtri(0.5 + 0.5 * level))
-        half = q * float(std[best])
-        lower, upper = center - half, center + half
-        if count >= LEAST_OWN_PAYOFFS:
-            own = self._sign * self._statistics.arm_payoffs(best)
-            center, lower, upper = self._own_interval(own, level, center, lower, upper)
+        best = int(np.where(played, answers.posterior(s, self._prior)[0], -np.inf).argmax())
+        mean, lower, upper = answers.estimate(s, self._prior, self._sign, level, best)
         return BanditRecommendation(
             arm=self._arms.point(best),
             index=best,
-            mean=center,
+            mean=mean,
             lower=lower,
             upper=upper,
             level=level,
             probability=float(self.probabilities()[best]),
-            payoffs=count,
+            payoffs=int(s.counts[best]),
             total_payoffs=len(self),
         )
 
@@ -526,29 +404,3 @@ class Bandit:
         from tailproof.bandits import bandit_state
 
         storage.save(path, bandit_state.FORMAT, *bandit_state.to_state(self))
-
-
-def _checked_similarity(similarity: Kernel | None, arms: ArmSet) -> Precomputed | None:
-    if similarity is None:
-        return None
-    if not isinstance(similarity, Precomputed) or arms.labels is None:
-        raise ValueError(
-            "`similarity` must be a Precomputed kernel over labels, but got "
-            f"similarity={similarity!r}."
-        )
-    if len(similarity.gram) != len(arms):
-        raise ValueError(
-            f"`similarity` must have one row an arm, but got {len(similarity.gram)} rows for "
-            f"{len(arms)} arms."
-        )
-    return similarity
-
-
-def _checked_payoffs(payoff: Any) -> Array:
-    payoffs = checks.payoffs("payoff", payoff)
-    if payoffs.size and float(np.abs(payoffs).max()) > LARGEST_PAYOFF:
-        raise ValueError(
-            f"`|payoff| <= {LARGEST_PAYOFF:g}` must hold, but got "
-            f"{payoffs[np.abs(payoffs).argmax()]}."
-        )
-    return payoffs
