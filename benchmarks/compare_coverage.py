@@ -1,14 +1,16 @@
 """Coverage, false verdicts, width and power of `tailproof compare`, beside the usual tests.
 
     python benchmarks/compare_coverage.py --data DIR --page docs/compare.md
+    python benchmarks/compare_coverage.py --data DIR --page docs/compare.md --cautions
 
 Each law is drawn for two alternatives of n payoffs each. Printed for 90 % intervals: how often they
 contain the true difference and ratio, for equal laws, for one scaled by 1.25, and against Gaussian
 payoffs of the same mean and little noise (where skewness does not cancel); the share of false
 verdicts "better" at 95 % confidence between equal laws, at one look and at any of 40 looks; power
 and median width beside Welch's t, Mann-Whitney's U, the bootstrap and 99.9 % winsorizing. The
-constants of `tailproof.means` were chosen on other laws and seeds (mean_estimators.py). Claims and
-latencies are resampled from claims.csv and latency.csv in DIR; without them they are left out.
+constants of `tailproof.means` were chosen on other laws and seeds (mean_estimators.py). With
+`--cautions` it only counts how often the output says that intervals may cover less often. Claims
+and latencies are resampled from claims.csv and latency.csv in DIR; without them they are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from scipy.stats import mannwhitneyu
 
 from reporting import fill_blocks, markdown_table, note, save
 from tailproof._util import files
-from tailproof.comparison.cautions import cautions, tail_index
+from tailproof.comparison.cautions import cautions, finite_variance, tail_index
 from tailproof.means.intervals import ends
 from tailproof.means.robust import huber_center, influence, robust_mean, truncation_limit
 from tailproof.means.sequences import sequence_quantile
@@ -40,6 +42,7 @@ COVERAGE_LEVEL, VERDICT_LEVEL = 0.90, 0.95
 SCALE = 1.25
 EFFECT = 2.8  # true difference in the table of power, in standard errors of the plain difference
 BOOTSTRAP = 300
+CAUTION_SAMPLES = 200
 FIRST_LOOK, LOOKS = 10, 40
 
 
@@ -229,14 +232,22 @@ def measure(name: str, law: Law, n: int, replications: int, seed: int) -> dict[s
         "welch_equal": contains(welch_interval(y1, y0, level), 0.0),
         "false_better": share(difference_interval(b, a, VERDICT_LEVEL)[0] > 0.0),
     }
-    checked = y0[:100]
-    result["cautioned"] = share(
-        [
-            any("depend" not in c for c in cautions(y, robust_mean(y), tail_index(y)))
-            for y in checked
-        ]
-    )
+    result["cautioned"] = share([is_cautioned(y) for y in y0[:100]])
     return result | power(law, y0, y1, rng)
+
+
+def is_cautioned(y: Array) -> bool:
+    """Tell whether the output has a caution about the tails of payoffs y (n,)."""
+    return any("depend" not in c for c in cautions(y, robust_mean(y), tail_index(y)))
+
+
+def caution_row(name: str, law: Law, n: int, seed: int) -> list[str]:
+    """Return the shares of samples with a caution, and with it or an unknown variance."""
+    rng = np.random.default_rng((seed, 2, n, *name.encode()))
+    y = law.draw(rng, (CAUTION_SAMPLES, n))
+    named = np.array([is_cautioned(row) for row in y])
+    unknown = np.array([not finite_variance(tail_index(row)) for row in y])
+    return [name, f"{n:,}", percent(share(named)), percent(share(named | unknown))]
 
 
 def power(law: Law, y0: Array, y1: Array, rng: np.random.Generator) -> dict[str, Any]:
@@ -337,12 +348,28 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=91)
     parser.add_argument("--law", action="append", help="only these (may be repeated)")
+    parser.add_argument("--cautions", action="store_true", help="only the table of cautions")
     parser.add_argument("--out", type=Path, default=Path("out/compare_coverage"))
     parser.add_argument("--page", type=Path, help="a page whose measured blocks are filled")
     arguments = parser.parse_args()
     laws = LAWS | data_laws(arguments.data)
+    names = arguments.law or list(laws)
+    shares = "\n".join(
+        markdown_table(
+            ["law", "n", "cautioned", "cautioned or variance unknown"],
+            [
+                caution_row(name, laws[name], n, arguments.seed)
+                for name in names
+                for n in arguments.n
+            ],
+        )
+    )
+    if arguments.cautions:
+        print(shares)
+        fill_page(arguments.page, {"compare-cautions": lambda: shares})
+        return
     rows, errors = [], {}
-    for name in arguments.law or laws:
+    for name in names:
         for n in arguments.n:
             replications = arguments.replications if n < 1000 else arguments.replications // 2
             rows.append(measure(name, laws[name], n, replications, arguments.seed))
@@ -355,14 +382,20 @@ def main() -> None:
     )
     blocks = {
         "compare-coverage": lambda: coverage_table(rows),
+        "compare-cautions": lambda: shares,
         "compare-power": lambda: power_table(rows),
         "compare-looks": lambda: looks,
     }
     text = "\n\n".join(make() for make in blocks.values()) + "\n"
     save(arguments.out, "compare_coverage", {"rows": rows, "looks": errors}, text)
-    if arguments.page is not None:
-        page = arguments.page.read_text(encoding="utf-8")
-        files.write_text(arguments.page, fill_blocks(page, blocks))
+    fill_page(arguments.page, blocks)
+
+
+def fill_page(page: Path | None, blocks: dict[str, Callable[[], str]]) -> None:
+    """Fill the measured blocks of a page, if one is given."""
+    if page is not None:
+        text = page.read_text(encoding="utf-8")
+        files.write_text(page, fill_blocks(text, blocks))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from tailproof.tune.urls import file_url
 BUDGET = 60  # evaluations of a study, a tenth of a second each
 KILLS = 5  # of a study, at most
 DELAYS = (0.3, 7.0)  # seconds from the start of a tuner to its kill
-PATIENCE = 240.0  # seconds until a tuner that is not killed counts as stuck
+PATIENCE = 240.0  # seconds without a word until a tuner that is not killed counts as stuck
 PROGRAM = "import sys, time; time.sleep(0.1); print((int(sys.argv[1]) - 40) ** 2)"
 
 
@@ -43,6 +43,17 @@ def start(folder: Path, url: str, workers: int) -> subprocess.Popen[str]:
     log = (folder.parent / f"{folder.name}.log").open("a")
     with log:
         return subprocess.Popen(command, stdout=log, stderr=log, text=True, start_new_session=True)
+
+
+def wait_while_it_works(process: subprocess.Popen[str], folder: Path) -> int:
+    """Return the exit code of a tuner; one that shows nothing new for long is stuck."""
+    log, shown, since = folder.parent / f"{folder.name}.log", 0, time.monotonic()
+    while time.monotonic() - since < PATIENCE:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(1.0)
+        if log.stat().st_size != shown:
+            shown, since = log.stat().st_size, time.monotonic()
+    raise subprocess.TimeoutExpired(process.args, PATIENCE)
 
 
 def kill(process: subprocess.Popen[str], with_workers: bool) -> list[psutil.Process]:
@@ -73,10 +84,10 @@ def finish(folder: Path, url: str, before: dict[int, float]) -> tuple[str, float
     begun = time.monotonic()
     process = start(folder, url, 1)
     try:
-        code = process.wait(PATIENCE)
+        code = wait_while_it_works(process, folder)
     except subprocess.TimeoutExpired:
         kill(process, with_workers=True)
-        return f"stuck after {PATIENCE:.0f} s", PATIENCE
+        return f"nothing new for {PATIENCE:.0f} s", time.monotonic() - begun
     return judge(code, url, before), time.monotonic() - begun
 
 
@@ -158,9 +169,9 @@ def probe_restarts(count: int, folder: Path, seed: int = 0) -> Tally:
             time.sleep(rng.uniform(0.2, 2.0))
             server.start()
             try:
-                what = judge(process.wait(PATIENCE), url, {})
+                what = judge(wait_while_it_works(process, folder / name), url, {})
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                what = f"stuck after {PATIENCE:.0f} s"
+                what = f"nothing new for {PATIENCE:.0f} s"
             tally.add(broke=what and f"{name}: {what}")
     return tally

@@ -46,9 +46,11 @@ def blocks(page: str) -> list[str]:
 
 
 def fill_blocks(page: str, content: Mapping[str, Callable[[], str]]) -> str:
-    """Return a page with its measured blocks replaced by their contents."""
+    """Return a page with its measured blocks replaced by their contents; others stay."""
 
     def filled(found: re.Match[str]) -> str:
+        if found[2] not in content:
+            return found[0]
         return f"{found[1]}\n{content[found[2]]()}\n\n{found[3]}"
 
     return _BLOCK.sub(filled, page)

@@ -46,16 +46,20 @@ class Course:
     upper: list[float] = field(default_factory=list)
     regret: list[float] = field(default_factory=list)
 
+    looks: int = 2  # in a row at which a limit must hold
+
     def stop(self, limit: float) -> tuple[int, float] | None:
-        """Return payoffs and regret at the first look at which a limit holds.
+        """Return payoffs and regret where a limit holds, for `looks` looks in a row.
 
         Examples
         --------
-        >>> Course([20, 22, 24], [0.5, 0.2, 0.3], [0.3, 0.1, 0.1]).stop(0.25)
-        (22, 0.1)
+        >>> Course([20, 22, 24, 26], [0.2, 0.5, 0.2, 0.1], [0.3, 0.3, 0.2, 0.1]).stop(0.25)
+        (26, 0.1)
         """
+        held = 0
         for n, upper, regret in zip(self.payoffs, self.upper, self.regret, strict=True):
-            if upper <= limit:
+            held = held + 1 if upper <= limit else 0
+            if held == self.looks:
                 return n, regret
         return None
 
@@ -100,7 +104,7 @@ def measure_optuna(spec: RunSpec, noise: float, _: float) -> Course:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
-    problem, course = spec.problem(), Course()
+    problem, course = spec.problem(), Course(looks=1)
     evaluator = RegretBoundEvaluator(seed=spec.seed)
     sampler = optuna.samplers.GPSampler(seed=spec.seed, deterministic_objective=False)
     study = optuna.create_study(direction="maximize", sampler=sampler)

@@ -102,7 +102,7 @@ def ours(target: Problem, told: History) -> Loop:
         optimizer.tell(trial, target.payoff(dict(trial.params), np.random.default_rng(index)))
 
     def fitted() -> int | None:
-        model = optimizer._models.get("robust")
+        model = optimizer._model._fitted.get("robust")
         return None if model is None else model.count
 
     return Loop(step, fitted)

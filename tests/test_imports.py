@@ -1,6 +1,7 @@
 """Imports go one way, the public names are listed, and heavy packages load where they are used."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ ALLOWED = {
     "kernels": {"_util"},
     "means": {"_util"},
     "storage": BASE,
-    "tails": {"_util"},
+    "tails": {"_util", "means"},
     "bandits": BASE | {"storage", "tails"},
     "search": BASE | {"storage", "tails"},
     "environments": {"_util", "kernels"},
@@ -115,6 +116,18 @@ OPTIONAL = {"matplotlib", "plotly", "optuna", "dask", "joblib", "sklearn", "pand
 def test_importing_the_library_and_its_commands_loads_nothing_heavy():
     loaded = loaded_after("import tailproof, tailproof.cli; tailproof.cli.parser()")
     assert not loaded & (OPTIONAL | {"numba", "scipy.stats"})
+
+
+def test_ctrl_c_is_handled_before_anything_slow_is_imported():
+    # Until `tailproof.cli` is imported, Ctrl-C gives the interpreter's traceback.
+    loaded = subprocess.run(
+        [sys.executable, "-S", "-c", "import tailproof.cli, sys; print(*sys.modules)"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not {"typing", "re", "argparse", "numpy"} & set(loaded)
 
 
 def test_the_practical_optimizer_needs_no_compiler():

@@ -7,9 +7,12 @@ package is quick and the practical optimizer never loads numba.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# As in `typing`, whose import takes most of the time before Ctrl-C is handled: see `cli`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tailproof.bandits.arms import Box, Finite
     from tailproof.bandits.bandit import Bandit
     from tailproof.bandits.box_optimizer import BoxOptimizer
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
         RandomFourier,
     )
     from tailproof.bandits.guarantees import Guarantee, TheoryWarning
+    from tailproof.bandits.huber_policies import heavy_oful, one_pass_huber
     from tailproof.bandits.optimizer import ArmOptimizer
     from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, rcgp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
@@ -59,6 +63,7 @@ _MODULES = {
     ),
     "bandits.guarantees": ("Guarantee", "TheoryWarning"),
     "bandits.optimizer": ("ArmOptimizer",),
+    "bandits.huber_policies": ("heavy_oful", "one_pass_huber"),
     "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "rcgp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
     "comparison.analysis": ("compare",),
@@ -120,10 +125,12 @@ __all__ = [
     "ata_gp_ucb",
     "compare",
     "gp_ucb",
+    "heavy_oful",
     "load",
     "maximize",
     "minimize",
     "moma_gp_ucb",
+    "one_pass_huber",
     "plot",
     "rcgp_ucb",
     "tgp_ucb",

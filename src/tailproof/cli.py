@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
 
 from tailproof._util.interrupts import INTERRUPTED, exit_on_interrupt
 
+TYPE_CHECKING = False  # as in `typing`, whose import takes longer than all others here
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ tailproof COMMAND --help shows a command's options; start with docs/getting-star
 
 
 def _demo(arguments: argparse.Namespace) -> int:
+    """Run the command `demo`."""
     from tailproof import demo
 
     return demo.main(arguments.out)

@@ -69,6 +69,7 @@ def main(out: Path, sizes: Sizes | None = None, seed: int = 0) -> int:
 
 
 def _run_demo(out: Path, sizes: Sizes, seed: int) -> int:
+    """Tune a small program and reproduce two panels into a folder; return the exit code."""
     require("optuna", "tune")  # better missing now than after the work
     require("joblib", "experiments")
     _empty_demo_folder(out)

@@ -52,6 +52,7 @@ class _Arithmetic:
 
 
 def _lengthscale(name: str, value: float | Sequence[float]) -> float | tuple[float, ...]:
+    """Return one lengthscale, or one for each coordinate, or raise an error."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes):
         return checks.positive(name, value)
     if len(value) == 0:
@@ -267,6 +268,7 @@ class Precomputed(_Arithmetic):
         return np.diagonal(self.gram)[self._arms(X)]
 
     def _arms(self, X: Array) -> NDArray[np.intp]:
+        """Return the arm numbers that points of a precomputed kernel are."""
         n, first = len(self.gram), X[:, 0]
         valid = (first >= 0) & (first < n) & (first == np.floor(first)) & (X.shape[1] == 1)
         if not valid.all():
@@ -319,6 +321,7 @@ def _nearest_semidefinite(gram: Array, scale: float) -> Array:
 
 
 def _kernel(name: str, value: Kernel) -> Kernel:
+    """Return a kernel that is part of another one, or raise an error."""
     checks.instance(name, value, Kernel, "a kernel such as SquaredExponential(0.2)")
     return value
 
@@ -393,6 +396,7 @@ class Scaled(_Arithmetic):
 
 
 def _columns(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the input columns that a kernel looks at, distinct."""
     columns = tuple(value) if isinstance(value, Sequence | np.ndarray) else (value,)
     result = tuple(checks.integer(name, column, low=0) for column in columns)
     if not result or len(set(result)) < len(result):

@@ -74,6 +74,7 @@ def write_members(path: Path, members: Mapping[str, bytes]) -> None:
 
 
 def _checksum(members: Mapping[str, bytes]) -> bytes:
+    """Return a SHA-256 of all members of a state file."""
     digest = hashlib.sha256()
     for name, content in sorted(members.items()):
         digest.update(f"{name} {len(content)}\n".encode())
@@ -142,6 +143,7 @@ def read_members(path: Path) -> dict[str, bytes]:
 
 
 def _refuse_constant(constant: str) -> float:
+    """Raise an error for NaN or Infinity in the header of a state file."""
     raise ValueError(f"its header holds {constant}.")
 
 

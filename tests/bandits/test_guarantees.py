@@ -223,3 +223,18 @@ def test_theorem_1_is_repaired_where_the_epochs_inequality_holds(delta, ridge, r
     s = np.sqrt(np.log(1 + 2.0**j / ridge) + 2 * np.log(1 / delta))
     left = np.sqrt(2) * (1 + np.sqrt(s**2 + 2 * np.log(np.pi**2 * (j + 1) ** 2 / 6)))
     assert bool((left <= 3 * s).all()) is repaired
+
+
+def test_theorem_1_is_not_repaired_for_all_rounds_without_a_growing_determinant():
+    """With k(x, x) = 0 somewhere, ln|I + K/lambda| need not grow, while the epochs' weights do."""
+    assert theorem1_is_repaired(1e-6, 1.0, 1.0)
+    assert not theorem1_is_repaired(1e-6, 1.0, 0.0)
+    assert not theorem1_is_repaired(1e-6, 1.0, 2.0**-130)
+
+
+def test_the_last_condition_carries_over_to_later_epochs():
+    j = np.arange(120, 100_000)
+    weight = 2 * np.log(np.pi**2 * (j + 1.0) ** 2 / 6)
+    s2 = weight[0] + np.log(1.5) * (j - 120)  # the least that the condition leaves
+    assert (s2 >= weight).all()
+    assert (np.sqrt(2) * (1 + np.sqrt(s2 + weight)) <= 3 * np.sqrt(s2)).all()

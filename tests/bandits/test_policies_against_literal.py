@@ -15,6 +15,7 @@ import pytest
 
 import instances
 import literal
+import tailproof as tp
 from policy_setups import use_played_span
 
 ROUNDS = 300
@@ -133,3 +134,39 @@ def test_nystrom_on_the_span_of_played_arms_agrees(schedule, seed, monkeypatch):
     instance = instances.Instance(seed + 20, True)
     pair = instances.nystrom_pair(instance, schedule, None)
     run(instance, *pair, tolerance=1e-9, uniforms=np.random.default_rng(instance.seed))
+
+
+def test_linear_features_are_truncation_under_ofu():
+    """TOFU (Shao, Yu, King and Lyu, NeurIPS 2018) is Algorithm 2 on phi(x) = x, with m = d."""
+    arms = np.random.default_rng(3).uniform(-0.6, 0.6, size=(12, 3))
+    alpha, v, bound, horizon, delta, ridge, d = 0.7, 2.0, 1.5, 300, 0.2, 0.8, 3
+    opt = tp.ata_gp_ucb(
+        tp.Finite(arms),
+        tp.Linear(),
+        features=tp.LinearFeatures(),
+        moment=tp.MomentBound(alpha, v),
+        norm_bound=bound,
+        horizon=horizon,
+        failure_probability=delta,
+        ridge=ridge,
+        seed=0,
+    )
+    rng, X, y = np.random.default_rng(5), np.empty((0, d)), np.empty(0)
+    for t in range(1, 41):
+        arm = opt.ask_index()
+        X, y = np.vstack([X, arms[arm]]), np.append(y, 3.0 * rng.standard_t(1.8))
+        opt.tell_index(arm, float(y[-1]))
+        log = np.log(2 * d * horizon / delta)
+        threshold = (v / log) ** (1 / (1 + alpha)) * t ** ((1 - alpha) / (2 * (1 + alpha)))
+        V = ridge * np.eye(d) + X.T @ X
+        values, vectors = np.linalg.eigh(V)
+        root = (vectors / np.sqrt(values)) @ vectors.T
+        rows = root @ X.T
+        sums = np.where(np.abs(rows * y) <= threshold, rows * y, 0.0).sum(axis=1)
+        theta = root @ sums
+        width = 4 * np.sqrt(d) * v ** (1 / (1 + alpha)) * log ** (alpha / (1 + alpha))
+        width = width * t ** ((1 - alpha) / (2 * (1 + alpha))) + np.sqrt(ridge) * bound
+        sizes = np.sqrt(np.einsum("ij,jk,ik->i", arms, np.linalg.inv(V), arms))
+        found = opt.predict()
+        np.testing.assert_allclose(found.mean, arms @ theta, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.upper - found.mean, width * sizes, rtol=1e-9)

@@ -55,7 +55,11 @@ def test_bad_input_is_named(payoffs, options, named):
 
 def test_the_command_prints_tables_and_writes_a_picture(tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    rows = [f"{name},{y:.3f}" for name, urn in zip("xyz", urns(), strict=True) for y in urn]
+    rows = [
+        f"{name},{y:.3f}"
+        for name, urn in zip(("$x_{$", "y\x1b", "z"), urns(), strict=True)
+        for y in urn
+    ]
     path = tmp_path / "payoffs.csv"
     path.write_text("variant,revenue\n" + "\n".join(rows) + "\nrare,9.0\n")
     command = ["bandit", "simulate", str(path), "--by", "variant", "--value", "revenue"]

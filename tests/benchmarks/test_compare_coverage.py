@@ -17,9 +17,23 @@ def test_a_small_run_writes_tables_and_fills_a_page(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(sys, "argv", ["compare_coverage.py", *arguments, "--page", str(page)])
     compare_coverage.main()
     printed = capsys.readouterr().out
-    assert printed.count("| exponential |") == 3
+    assert printed.count("| exponential |") == 4
     assert "| exponential |" in page.read_text(encoding="utf-8")
     assert (out / "compare_coverage.json").is_file()
+
+
+def test_cautions_alone_fill_their_table_and_leave_the_others(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    text = "<!-- measured: compare-looks -->\nold\n<!-- end -->\n"
+    page.write_text(text + "<!-- measured: compare-cautions -->\n<!-- end -->\n", encoding="utf-8")
+    arguments = ["--cautions", "--law", "Pareto(1.7)", "--n", "20", "--page", str(page)]
+    monkeypatch.setattr(sys, "argv", ["compare_coverage.py", *arguments])
+    monkeypatch.setattr(compare_coverage, "CAUTION_SAMPLES", 20)
+    compare_coverage.main()
+    filled = page.read_text(encoding="utf-8")
+    assert filled.startswith(text)
+    assert "| Pareto(1.7) | 20 |" in filled
+    assert "| 100.0 |" in filled  # 20 payoffs cannot exclude an infinite variance
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,10 @@ def test_an_optimizer_that_contradicts_its_payoffs_is_counted(tmp_path, monkeypa
     def wrong(path):
         optimizer = real(path)
         optimizer.predict([dict(optimizer.trials[0].trial.params)])
-        model = optimizer._models["robust"]
+        model = optimizer._model._fitted["robust"]
         moved = type(model)(**vars(model) | {"location": model.location + 1e3})
-        optimizer._models["robust"] = moved
-        optimizer._posterior = None
+        optimizer._model._fitted["robust"] = moved
+        optimizer._model._posterior = None
         return optimizer
 
     monkeypatch.setattr(tp, "load", wrong)

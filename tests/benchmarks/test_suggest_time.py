@@ -9,7 +9,7 @@ import pytest
 
 import suggest_time
 from rivals.problems import problem
-from tailproof.search import optimizer
+from tailproof.search import payoff_model
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "suggest_time.py"
 
@@ -125,9 +125,9 @@ def test_the_table_distinguishes_unknown_from_none(monkeypatch):
 
 def test_a_refit_of_ours_is_seen_exactly_where_it_happens(monkeypatch):
     calls, seen = [], []
-    original = optimizer.fit_model
+    original = payoff_model.fit_model
     monkeypatch.setattr(
-        optimizer, "fit_model", lambda *arguments: calls.append(None) or original(*arguments)
+        payoff_model, "fit_model", lambda *arguments: calls.append(None) or original(*arguments)
     )
     target = problem("branin", "t3")
     loop = suggest_time.ours(target, suggest_time.history(target, 20))

@@ -199,6 +199,7 @@ def test_heavy_tails_and_single_payoffs_are_named():
         }
     )
     assert result["light"].cautions == ()
+    assert [name for name, a in result.items() if a.finite_variance] == ["light"]
     assert any("infinite" in c for c in result["heavy"].cautions)
     assert any("4 of 500 payoffs differ from 0" in c for c in result["few"].cautions)
     assert any("depend on their predecessors" in c for c in result["drifting"].cautions)

@@ -195,6 +195,7 @@ SUMMARY = '{"benchmarks": [{"fullname": "x", "stats": {"mean": 1.0}}]}'
         ("p.txt", "1\n", (), "must end in"),
         ("p.json", "", (), "expected JSON of hyperfine"),
         ("p.json", "[1, 2]", (), "neither results nor benchmarks"),
+        ("p.json", "", (), "an empty file"),
         ("p.json", '{"results": []}', (), "no times"),
         ("p.json", '{"results": [{"command": "x", "times": ["a"]}]}', (), "the times of 'x'"),
         ("p.json", '{"results": [{"command": "x", "times": [1, 2]}]}', (), "name a second file"),

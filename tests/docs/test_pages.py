@@ -92,7 +92,7 @@ def test_the_workers_of_the_scaling_page_run(tmp_path, monkeypatch):
     optuna = pytest.importorskip("optuna", reason="the page is on the Optuna sampler")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     monkeypatch.chdir(tmp_path)
-    cluster, one_machine = [block.code for block in read_blocks(read_page("scaling.md"))]
+    _, cluster, one_machine = [block.code for block in read_blocks(read_page("scaling.md"))]
     # The page's server is not here: SQLite takes its place, and twelve trials that of a thousand.
     changes = {"postgresql+psycopg://user@host/database": "sqlite:///cluster.db", "(1000,": "(12,"}
     for shown, run in changes.items():

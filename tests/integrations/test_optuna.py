@@ -7,8 +7,6 @@ import warnings
 import numpy as np
 import pytest
 
-import tailproof
-
 optuna = pytest.importorskip("optuna", minversion="5.0", reason="the sampler is for Optuna 5")
 
 from optuna.distributions import FloatDistribution  # noqa: E402
@@ -27,6 +25,7 @@ from optuna_studies import (  # noqa: E402
     suggested,
 )
 from tailproof import Float, Optimizer, Space  # noqa: E402
+from tailproof.integrations import _optuna_model  # noqa: E402
 from tailproof.integrations.optuna import (  # noqa: E402
     TailproofSampler,
     recommend,
@@ -109,7 +108,7 @@ def test_reseeding_and_recommending_keep_the_optimizer(monkeypatch):
             super().__init__(*arguments, **options)
             built.append(self)
 
-    monkeypatch.setattr(tailproof.integrations.optuna, "Optimizer", Counted)
+    monkeypatch.setattr(_optuna_model, "Optimizer", Counted)
     study = bowl_study(7)
     study.sampler.reseed_rng()
     study.optimize(bowl, n_trials=1)

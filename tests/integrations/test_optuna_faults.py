@@ -36,7 +36,7 @@ STUDIES = ("first", "second")
 WORKERS = 3
 GOAL = 20  # complete trials of each study at least
 KILLS = 5
-PATIENCE = 120.0  # seconds until a run counts as stuck
+PATIENCE = 900.0  # seconds until a run counts as stuck, also on a slow machine
 
 
 def open_storage(url, new):

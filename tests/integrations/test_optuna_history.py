@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from optuna_studies import SQUARE, a_sampler, a_study, bowl, bowl_study, optuna, suggested
+from tailproof.integrations import _optuna_model
 from tailproof.integrations import optuna as integration
 from tailproof.integrations._optuna_history import StudyHistory
 from tailproof.integrations.optuna import recommend
@@ -82,7 +83,7 @@ def test_the_histories_of_few_studies_are_kept(monkeypatch):
             super().__init__()
             built.append(self)
 
-    monkeypatch.setattr(integration, "StudyHistory", Counted)
+    monkeypatch.setattr(_optuna_model, "StudyHistory", Counted)
     monkeypatch.setattr(integration, "MAX_STUDIES", 2)
     sampler = a_sampler()
     studies = [bowl_study(2, sampler) for _ in range(3)]

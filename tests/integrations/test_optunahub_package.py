@@ -74,6 +74,21 @@ def test_the_samplers_example_runs(capsys):
     assert float(re.search(r"its true mean: ([\d.]+)", out).group(1)) > 0.9
 
 
+def test_the_packages_callback_stops_a_study_that_was_confirmed():
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler, callbacks = (load(name) for name in PACKAGES)
+    study = optuna.create_study(sampler=sampler.TailproofSampler(seed=0))
+    callbacks.enqueue_baseline(study, {"x": 0.9})
+    callback = callbacks.StoppingCallback(until=0.5)
+    study.optimize(
+        lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, 200, callbacks=[callback]
+    )
+    assert 20 < len(study.trials) < 60
+    best = sampler.recommend(study)
+    assert best.payoffs >= 2
+    assert best.baseline.probability > 0.9
+
+
 def test_the_callbacks_example_stops_before_the_end(capsys):
     pytest.importorskip("optunahub", reason="packages are loaded through optunahub")
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -43,13 +43,35 @@ def test_the_baseline_and_the_failures_are_in_the_pictures(result):
     assert "50 % interval" in [text.get_text() for text in wider]
 
 
+def axis_labels(figure):
+    figure.canvas.draw()
+    return [
+        t.get_text() for ax in figure.axes for t in (*ax.get_yticklabels(), *ax.get_xticklabels())
+    ]
+
+
+def test_pairs_have_logarithmic_colors_where_payoffs_span_decades():
+    opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1), y=tp.Int(0, 5)), minimize=True)
+    for trial in opt.ask(30):
+        opt.tell(trial, 10.0 ** (3.0 * trial.params["x"] + 0.4 * trial.params["y"]))
+    figure = tp.plot.pairs(opt)
+    assert figure.axes[-1].get_yscale() == "log"  # the color bar
+    labels = axis_labels(figure)
+    assert "1000" in labels
+    assert not any("$" in text for text in labels)
+    opt.add({"x": 0.5, "y": 1}, -1.0)
+    assert tp.plot.pairs(opt).axes[-1].get_yscale() == "linear"
+
+
 def test_payoffs_that_span_decades_have_a_logarithmic_axis():
     opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)), minimize=True)
     for i, trial in enumerate(opt.ask(30)):
         opt.tell(trial, 10.0 ** (6.0 * trial.params["x"]) * (1.0 + 0.01 * i))
     assert tp.plot.course(opt).axes[0].get_yscale() == "log"
     assert tp.plot.payoffs(opt).axes[0].get_yscale() == "log"
-    assert tp.plot.slices(opt).axes[0].get_yscale() == "log"
+    slices = tp.plot.slices(opt)
+    assert slices.axes[0].get_yscale() == "log"
+    assert not any("$" in text for text in axis_labels(slices))  # formulas would show as they are
     opt.add({"x": 0.5}, -1.0)
     assert tp.plot.course(opt).axes[0].get_yscale() == "linear"
 

@@ -29,6 +29,14 @@ def test_the_shares_are_those_of_the_function():
     assert all(w.upper >= one.upper for w, one in zip(wide, found.values(), strict=True))
 
 
+def test_no_share_and_no_end_of_an_interval_exceeds_one():
+    opt = tp.Optimizer(tp.Space(a=tp.Float(0, 1), b=tp.Float(0, 1)))
+    for trial in opt.ask(12):
+        opt.tell(trial, trial.params["a"])
+    a, b = importance(opt, level=0.99)
+    assert 0.0 <= b.lower <= b.share < a.share <= a.upper <= 1.0
+
+
 def test_constant_and_few_payoffs_have_shares():
     assert importance(line(tp.Optimizer(LINE), [5.0] * 12))[0].share in (0.0, pytest.approx(1, 1))
     opt = tp.Optimizer(MIXED)

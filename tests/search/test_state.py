@@ -38,8 +38,10 @@ def test_places_in_the_cube_are_found_again_bit_for_bit(tmp_path):
     opt.add({"lr": 1 / 30, "n": 2, "act": "b", "k": 3}, 1.0)
     opt.save(tmp_path / "run.npz")
     again = tp.load(tmp_path / "run.npz")
-    assert [trial for trial, _ in again._trials.values()] == [t for t, _ in opt._trials.values()]
-    for (_, u), (_, v) in zip(again._trials.values(), opt._trials.values(), strict=True):
+    assert [trial for trial, _ in again._log.started.values()] == [
+        t for t, _ in opt._log.started.values()
+    ]
+    for (_, u), (_, v) in zip(again._log.started.values(), opt._log.started.values(), strict=True):
         assert u.tobytes() == v.tobytes()
 
 

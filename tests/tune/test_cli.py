@@ -1,6 +1,6 @@
 import pytest
 
-from tailproof.tune import session
+from tailproof.tune import patience, session
 
 GOOD = ("--minimize", "--int", "n", "1", "9")
 
@@ -49,8 +49,9 @@ GOOD = ("--minimize", "--int", "n", "1", "9")
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_before_anything_runs(
-    tune, program, tmp_path, arguments, said
+    tune, program, tmp_path, monkeypatch, arguments, said
 ):
+    monkeypatch.setattr(patience, "START_TIMEOUT", 0.0)  # for a server that may come back
     ran = tmp_path / "ran"
     command = program(f"open({str(ran)!r}, 'w')")
     (tmp_path / "plain.txt").write_text("not = toml = file")

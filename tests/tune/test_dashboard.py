@@ -33,7 +33,7 @@ def test_the_dashboard_serves_the_study_on_loopback(tune, shell, program):
     process = shell("--dashboard", "--port", port)
     said = process.stdout.readline()
     assert f"http://127.0.0.1:{port}/" in said
-    until = time.monotonic() + 120.0
+    until = time.monotonic() + 600.0
     while True:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/studies", timeout=60) as page:
@@ -44,7 +44,7 @@ def test_the_dashboard_serves_the_study_on_loopback(tune, shell, program):
             assert time.monotonic() < until
             time.sleep(0.1)
     process.terminate()
-    process.communicate(timeout=120)
+    process.communicate(timeout=600)
 
 
 def test_a_missing_extra_is_named(tune, program, monkeypatch):

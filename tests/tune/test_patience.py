@@ -6,8 +6,16 @@ import sqlite3
 import pytest
 
 from tailproof.tune import patience
-from tailproof.tune.patience import Patience, WaitNotice, cause, is_disk_full
+from tailproof.tune.patience import (
+    START_TIMEOUT,
+    Patience,
+    WaitNotice,
+    cause,
+    is_disk_full,
+    start_patiently,
+)
 from tailproof.tune.signals import Stop
+from tailproof.tune.study import StorageAwayError
 from tune_studies import optuna
 
 sqlalchemy = pytest.importorskip("sqlalchemy", reason="the extra `tune` brings it")
@@ -77,6 +85,23 @@ def test_a_storage_that_is_away_is_waited_for_five_minutes(clock):
     assert set(failing.events) == {
         f"the storage {URL} cannot be used: attempt to write a readonly database"
     }
+
+
+def test_a_server_that_restarts_is_waited_for_before_the_start_but_nothing_else(clock):
+    away = StorageAwayError("cannot open the storage: connection refused")
+    assert Failing(clock, away, until=290.0).run() == 7
+    clock.now = 0.0
+    said = []
+    assert start_patiently(Failing(clock, away, until=10.0), URL, said.append) == 7
+    assert set(said) == {str(away)}
+    clock.now = 0.0
+    with pytest.raises(StorageAwayError):
+        start_patiently(Failing(clock, away, until=1e9), URL, said.append)
+    assert clock.now <= START_TIMEOUT
+    clock.now = 0.0
+    with pytest.raises(ValueError, match="odd"):
+        start_patiently(Failing(clock, ValueError("odd"), until=1.0), URL, said.append)
+    assert clock.now == 0.0
 
 
 def test_a_request_to_stop_ends_the_wait(clock):

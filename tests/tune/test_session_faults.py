@@ -2,12 +2,14 @@
 
 import os
 import signal
+import time
 from collections import Counter
 
 import psutil
 import pytest
 
 from postgresql import a_server, start
+from tailproof.tune import patience, session
 from tailproof.tune.study import planned_params
 from tailproof.tune.trial_queue import TrialCounts, count_trials
 from tailproof.tune.urls import file_url
@@ -214,6 +216,43 @@ def test_a_database_that_restarts_is_waited_for(shell, program, tmp_path, postgr
     assert process.returncode == 0, err
     assert count_trials(stored_trials(url)) == TrialCounts(complete=5)
     assert count(notes, "ended") == 5
+
+
+def test_a_database_that_restarts_while_a_session_starts_is_waited_for(
+    tune, program, monkeypatch, postgresql
+):
+    server, url = postgresql
+    away, stopped = [], set()
+
+    class Clock:
+        monotonic = staticmethod(time.monotonic)
+
+        @staticmethod
+        def sleep(seconds):
+            if away:
+                start(server)
+                away.clear()
+
+    def after_a_stop(function):
+        def call(*arguments):
+            if function not in stopped:
+                stopped.add(function)
+                server.stop()
+                away.append(True)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(patience, "time", Clock)
+    monkeypatch.setattr(patience, "START_TIMEOUT", 600.0)
+    for name in ("prepare", "run_workers", "_analyze_session"):
+        monkeypatch.setattr(session, name, after_a_stop(getattr(session, name)))
+    arguments = ("--minimize", "--evaluations", 2, "--storage", url, "--int", "n", 1, 9, "--")
+    code, _, err = tune(*arguments, *program("print(1)"), "{n}")
+    assert code == 0, err
+    assert "waiting: cannot open the storage" in err
+    assert err.count("going on after a wait") == 3, err
+    assert count_trials(stored_trials(url)) == TrialCounts(complete=2)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -21,6 +21,7 @@ def announce_compilation(*loops: Any) -> None:
 
 @functools.cache  # once for each process
 def _announce_loop_compilation() -> None:
+    """Say on stderr that numba compiles the loops now, once for this installation."""
     if sys.stderr is not None:  # it is None in a process without a console
         text = "tailproof: compiling the inner loops, once for this installation (some seconds) ..."
         print(text, file=sys.stderr, flush=True)

@@ -27,16 +27,52 @@ def drawn_arms(variance, counts, uniforms, q, each_round):  # type: ignore[no-un
     return arms[:size].copy()
 
 
+SMALL = 32  # up to this rank `_condition_bound` is quicker than eigenvalues
+
+
+@njit(cache=True)
+def _condition_bound(gram):  # type: ignore[no-untyped-def]
+    """Return trace(G) |L^(-1)|_F^2, at least the condition number of G = L L^T; inf if it fails."""
+    r = gram.shape[0]
+    factor = np.zeros((r, r))
+    inverse = np.zeros((r, r))
+    total = 0.0
+    for i in range(r):
+        for j in range(i + 1):
+            left = gram[i, j]
+            for k in range(j):
+                left -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = left / factor[j, j]
+            elif left > 0.0:
+                factor[i, i] = np.sqrt(left)
+            else:
+                return np.inf
+        inverse[i, i] = 1.0 / factor[i, i]
+        for j in range(i):
+            value = 0.0
+            for k in range(j, i):
+                value -= factor[i, k] * inverse[k, j]
+            inverse[i, j] = value / factor[i, i]
+        for j in range(i + 1):
+            total += inverse[i, j] * inverse[i, j]
+    return total * np.trace(gram)
+
+
 @njit(cache=True)
 def spans_all(psi, arms, share):  # type: ignore[no-untyped-def]
     """Whether `spanned` surely leaves nothing out, for more than r arms; finds no vectors."""
     rows = psi[arms]
-    values = np.linalg.eigvalsh(np.dot(rows.T, rows))
+    gram = np.dot(rows.T, rows)
+    if gram.shape[0] <= SMALL and 2.0 * share * _condition_bound(gram) < 1.0:
+        return True
+    values = np.linalg.eigvalsh(gram)
     return values[0] > 2.0 * max(share * values[-1], 0.0)
 
 
 @njit(cache=True)
 def _deviation_from_identity(gram):  # type: ignore[no-untyped-def]
+    """Return the largest absolute entry of a Gram matrix less the identity."""
     largest = 0.0
     for i in range(gram.shape[0]):
         for j in range(gram.shape[1]):

@@ -89,6 +89,7 @@ def _merge_buffer(payoffs, sums, size, buffered, fill):  # type: ignore[no-untyp
 
 @njit(cache=True)
 def _place_payoff(sites, pool, buffers, used, j, y):  # type: ignore[no-untyped-def]
+    """Put a payoff into its arm's buffer or sorted site; return False if there is no space."""
     site = sites[j]
     if site[SLOT] < 0 and site[SIZE] >= LARGE:
         if used[1] == buffers.shape[1]:
@@ -186,6 +187,40 @@ def truncated_sum(sites, pool, buffers, j, u, b):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, error_model="numpy")
+def split_sites(totals, largest, leverage, slack, b, chosen):  # type: ignore[no-untyped-def]
+    """Return the totals (n,) of the sites that surely lose no payoff, else 0, and how many others.
+
+    Since |u_ij| <= sqrt(leverage_j), and leverages are good to within `slack`, a site with
+    sqrt(leverage_j + slack_j) max|y| <= b loses none in any direction. The numbers of the others
+    are written to `chosen` (n,) int64.
+    """
+    kept = np.zeros(totals.size)
+    count = 0
+    for j in range(totals.size):
+        if np.sqrt(max(leverage[j], 0.0) + slack[j]) * largest[j] * 1.000001 <= b:
+            kept[j] = totals[j]
+        else:
+            chosen[count] = j
+            count += 1
+    return kept, count
+
+
+@njit(cache=True, error_model="numpy")
+def add_truncated_sums(sites, pool, buffers, totals, largest, arms, u, b, sums):  # type: ignore[no-untyped-def]
+    """Add sum_tau u_{i,tau} y_tau 1{|u_{i,tau} y_tau| <= b} over some arms to the sums (m,).
+
+    `u` (c, m) holds the row entries of the arms (c,) in every direction.
+    """
+    for c in range(arms.size):
+        j = arms[c]
+        for i in range(sums.size):
+            if abs(u[c, i]) * largest[j] <= b:  # few pairs of arm and direction lose anything
+                sums[i] += u[c, i] * totals[j]
+            else:
+                sums[i] += u[c, i] * truncated_sum(sites, pool, buffers, j, u[c, i], b)
+
+
+@njit(cache=True, error_model="numpy")
 def truncated_direction_sums(  # type: ignore[no-untyped-def]
     sites, pool, buffers, used, totals, largest, leverage, slack, b, a, roots, vectors, w, chosen
 ):
@@ -195,30 +230,16 @@ def truncated_direction_sums(  # type: ignore[no-untyped-def]
     (u, r), the row entries at site j are W H^(-1/2) a_j, H = A^T N A + ridge with eigenvectors in
     the rows of `vectors` and 1/sqrt(eigenvalue) in `roots`.
 
-    Since |u_ij| <= sqrt(leverage_j), and leverages are good to within `slack`, a site with
-    sqrt(leverage_j + slack_j) max|y| <= b loses no payoff in any direction: all such sites go
-    through one product. Only the others are searched. `chosen` (n,) int64 is scratch.
+    All sites that lose no payoff go through one product; only the others are searched. `chosen`
+    (n,) int64 is scratch.
     """
-    n = len(a)
-    kept = np.zeros(n)
-    count = 0
-    for j in range(n):
-        if np.sqrt(max(leverage[j], 0.0) + slack[j]) * largest[j] * 1.000001 <= b:
-            kept[j] = totals[j]
-        else:
-            chosen[count] = j
-            count += 1
+    kept, count = split_sites(totals, largest, leverage, slack, b, chosen)
     p = np.dot(kept, a)
     sums = np.dot(w, np.dot(np.dot(vectors, p) * roots, vectors))
     if count == 0:
         return sums
-    rotated = np.dot(a[chosen[:count]], vectors.T) * roots
+    arms = chosen[:count]
+    rotated = np.dot(a[arms], vectors.T) * roots
     u = np.dot(np.dot(rotated, vectors), w.T)
-    for c in range(count):
-        j = chosen[c]
-        for i in range(w.shape[0]):
-            if abs(u[c, i]) * largest[j] <= b:  # few pairs of arm and direction lose anything
-                sums[i] += u[c, i] * totals[j]
-            else:
-                sums[i] += u[c, i] * truncated_sum(sites, pool, buffers, j, u[c, i], b)
+    add_truncated_sums(sites, pool, buffers, totals, largest, arms, u, b, sums)
     return sums

@@ -17,6 +17,7 @@ PACKAGES = ("_util", "tune", "experiments", "comparison")
 
 @functools.cache
 def _jinja_environment() -> Any:
+    """Return the jinja2 environment with the templates of all packages."""
     jinja2 = require("jinja2", "report")
     loaders = {name: jinja2.PackageLoader(f"tailproof.{name}") for name in PACKAGES}
     return jinja2.Environment(

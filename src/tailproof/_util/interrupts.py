@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
 
@@ -20,7 +19,7 @@ def exit_on_interrupt(command: str) -> Iterator[None]:
     calls back (destructors, weak references) it prints the exception and goes on.
     """
 
-    def end(*_: Any) -> None:
+    def end(*_: object) -> None:
         os.write(2, f"{command}: interrupted.\n".encode())
         os._exit(INTERRUPTED)
 

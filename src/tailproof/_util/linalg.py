@@ -10,6 +10,19 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+def symmetric_from_lower(lower: Array) -> Array:
+    """Return the symmetric matrix whose lower triangle is given, with zeros above it.
+
+    Examples
+    --------
+    >>> symmetric_from_lower(np.array([[1.0, 0.0], [2.0, 3.0]])).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    result: Array = lower + lower.T
+    result[np.diag_indices_from(result)] *= 0.5
+    return result
+
+
 def pivoted_cholesky(
     diagonal: Array,
     column: Callable[[int], Array],

@@ -26,14 +26,3 @@ def tensor_grid(rules: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     grid = np.stack(axes, axis=-1).reshape(-1, len(rules))
     weight = functools.reduce(np.multiply.outer, (weights for _, weights in rules)).ravel()
     return grid, weight
-
-
-def half_grid(rules: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return one of each pair +-omega of a tensor grid (g, d), and its weights nu(omega) (g,).
-
-    `rules` holds nodes, ascending and symmetric around 0, and weights for each of d dimensions.
-    """
-    grid, weight = tensor_grid(rules)
-    half = len(grid) // 2
-    # In lexicographic order row i is minus row i from the end.
-    return grid[half:].copy(), weight[half:].copy()

@@ -128,11 +128,13 @@ class CsvTable:
         return columns
 
     def _column_place(self, name: str) -> int:
+        """Return the place of a named column in the header of the CSV file."""
         if name not in self.header:
             self.fail(f"no column {name!r} among {', '.join(map(repr, self.header))}")
         return self.header.index(name)
 
     def _row_chunks(self, columns: Columns) -> Iterator[Rows]:
+        """Yield the rows of the CSV file in chunks, each row as wide as the header."""
         width = len(self.header)
         blank: Rows = []  # at the end of a chunk of one column: dropped unless a row follows
         while rows := list(islice(self._rows, CHUNK_ROWS)):
@@ -148,6 +150,7 @@ class CsvTable:
             yield rows
 
     def _column_numbers(self, rows: Rows, place: int, before: int, allow_missing: bool) -> Array:
+        """Return a column of a chunk of rows as numbers; `before` counts earlier rows."""
         try:
             values = np.fromiter((float(row[place]) for row in rows), np.float64, len(rows))
         except ValueError:  # a cell that is missing or not a number

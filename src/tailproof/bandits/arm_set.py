@@ -28,13 +28,13 @@ class ParameterSpace(Protocol):
     discrete: NDArray[np.bool_]
 
     def snap(self, U: ArrayLike) -> Array:
-        """Return canonical places, (n, dimension)."""
+        """Return canonical places in a grid of arms, (n, dimension)."""
 
     def encode(self, U: ArrayLike) -> Array:
-        """Return coordinates for a kernel, (n, encoded dimension)."""
+        """Return coordinates of arms for the kernel, (n, encoded dimension)."""
 
     def params(self, u: ArrayLike) -> dict[str, Any]:
-        """Return the configuration at u (dimension,)."""
+        """Return the configuration that an arm at u (dimension,) is."""
 
 
 class ArmSet:
@@ -66,12 +66,12 @@ class ArmSet:
 
     @property
     def labels(self) -> tuple[str | int, ...] | None:
-        """The labels, None where the arms have coordinates."""
+        """The labels of the arms of a `Bandit`, None where they have coordinates."""
         return self._finite.labels
 
     @property
     def inputs(self) -> Array | None:
-        """Coordinates (n, d), None for labels."""
+        """Coordinates of the arms of a `Bandit` (n, d), None for labels."""
         return None if self.labels is not None else self._finite.inputs
 
     def point(self, number: int) -> Any:
@@ -81,7 +81,7 @@ class ArmSet:
         return self._finite.point(number)
 
     def is_single(self, arm: Any) -> bool:
-        """Tell whether `arm` names one arm or several."""
+        """Tell whether `arm` names one arm of a `Bandit` or several."""
         if self.configurations is not None:
             return isinstance(arm, Mapping)
         return self._finite.is_single(arm)
@@ -124,7 +124,7 @@ class ArmSet:
         return ArmSet(np.concatenate([self._finite.inputs, added.inputs]))
 
     def missing(self, other: ArmSet) -> list[int]:
-        """Return the numbers of the other's arms that are not here."""
+        """Return the numbers of another arm set's arms that are not here, for merging."""
         result = []
         for i in range(len(other)):
             try:

@@ -97,7 +97,7 @@ class ArmStatistics:
 
     @property
     def counts(self) -> Array:
-        """Number of payoffs of each arm, (n,)."""
+        """Number of payoffs in the statistics of each arm, (n,)."""
         return self.stats[:, compiled.COUNT]
 
     @property
@@ -120,7 +120,7 @@ class ArmStatistics:
         return False
 
     def extend(self, arms: Indices, payoffs: Array) -> None:
-        """Add many payoffs and estimate everything once."""
+        """Add many payoffs and estimate all arm statistics once."""
         first = self.log.extend(arms, payoffs)
         compiled.link_payoffs(
             first, self.log.count, self.log.arms, self.last, self.log.columns[0], self.stats
@@ -169,6 +169,7 @@ class ArmStatistics:
         self.next_refresh = self._next_refresh()
 
     def _next_refresh(self) -> int:
+        """Return the number of payoffs at which the shared quantities are estimated again."""
         n = self.log.count
         if n < EVERY_PAYOFF:
             return n + 1
@@ -178,9 +179,11 @@ class ArmStatistics:
         return n + step
 
     def _fit(self, arms: Indices) -> None:
+        """Compute the robust means of some arms from their payoffs."""
         compiled.fit_arms(arms, self.last, *self.log.columns, self.stats, self.law, self.shared)
 
     def _pool_residuals(self) -> None:
+        """Pool the residuals of all arms into the shared noise law."""
         log, count = self.log, self.log.count
         first = 0 if self.half_life is None else max(0, count - math.ceil(8.0 * self.half_life))
         stride = max(1, (count - first) // MOST_RESIDUALS)
@@ -208,6 +211,7 @@ class ArmStatistics:
         self.shared[compiled.NOISE_FLOOR] = max((ROUNDING * typical) ** 2, 1e-300)
 
     def _choose_factor(self, played: Indices) -> None:
+        """Choose the factor of the truncation levels by the arms with enough payoffs."""
         enough = played[self.stats[played, compiled.WEIGHT] >= 4.0]
         if len(enough) < 2:
             return
@@ -224,6 +228,7 @@ class ArmStatistics:
         )
 
     def _estimate_prior(self, played: Indices) -> None:
+        """Estimate mean and variance of the prior that the arms share (Paule-Mandel)."""
         rows = self.stats[played]
         weight = self.effective[played]
         heard = weight > 0.0

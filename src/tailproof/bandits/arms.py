@@ -128,6 +128,7 @@ class Finite(ArmSet["ArmOptimizer"]):
         return self._arm_points("points", rows)
 
     def _arm_points(self, name: str, rows: Any) -> Array:
+        """Return rows as coordinates of arms, (k, d), or raise an error that names them."""
         points = checks.finite_array(name, rows, ndim=2)
         if points.shape[1] != self.dimension:
             raise ValueError(
@@ -140,6 +141,7 @@ class Finite(ArmSet["ArmOptimizer"]):
         return [[arm]] if self.labels is None and np.ndim(arm) == 0 else [arm]
 
     def _arm_of_label(self, label: Any, name: str) -> int:
+        """Return the number of the arm with a label."""
         try:
             return self._index[label.item() if isinstance(label, np.generic) else label]
         except (KeyError, TypeError):
@@ -148,6 +150,7 @@ class Finite(ArmSet["ArmOptimizer"]):
             raise ValueError(message) from None
 
     def _arm_of_point(self, point: Array) -> int:
+        """Return the number of the arm at a point (d,)."""
         index = self._index.get(point.tobytes())
         if index is None:
             nearest = int(np.linalg.norm(self.inputs - point, axis=1).argmin())
@@ -227,6 +230,7 @@ class Box(ArmSet["BoxOptimizer"]):
 
 
 def _corner(name: str, value: ArrayLike) -> Array:
+    """Return a corner of a box of arms as an array (d,)."""
     corner = checks.finite_array(name, np.atleast_1d(np.asarray(value)), ndim=1) + 0.0
     if len(corner) == 0:
         raise ValueError(f"`{name}` must hold at least one number, but got an empty sequence.")

@@ -98,6 +98,7 @@ def theory_options(
 
 
 def _schedule_setting(options: dict[str, Any]) -> Setting:
+    """Return the constants of the theorems that a schedule needs, from a policy's options."""
     for name in ("moment", "norm_bound"):
         if options[name] is None:
             raise ValueError(
@@ -147,6 +148,7 @@ def robust_conjugate_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
 
 
 def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
+    """Return the guarantee of GP-UCB or TGP-UCB under a schedule."""
     # By exact type: a subclass may compute another beta.
     given: Setting | schedules.SubGaussian
     if type(schedule) is schedules.Theorem1 and _is_plain(schedule.setting):
@@ -183,6 +185,7 @@ def _box_optimizer(
     start: Any,
     explicit: ExplicitFeatures | None = None,
 ) -> BoxOptimizer:
+    """Return the optimizer of a policy over a box."""
     kernel = config.kernel
 
     def distance(offset: NDArray[np.float64]) -> float | None:
@@ -200,6 +203,7 @@ def _is_plain(setting: Setting) -> bool:
 
 
 def _ridge_hypotheses(ridge: float, config: PolicyConfig) -> list[str]:
+    """Return what a schedule made for another ridge violates."""
     same = ridge == config.options["ridge"]
     return [] if same else [f"the schedule was made for ridge={ridge:g}."]
 
@@ -266,6 +270,7 @@ def _box_feature_policy(
 
 
 def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
+    """Return the schedule of ATA-GP-UCB that a name stands for."""
     if name == "authors":
         return schedules.AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
     if isinstance(features, Nystrom):
@@ -298,6 +303,7 @@ def _uses_residual_variance(variance: str | None, features: FeatureMap | Nystrom
 
 
 def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
+    """Return the number of blocks of MoMA-GP-UCB, a power of two, within the memory limit."""
     blocks = options["blocks"]
     if blocks is None:
         blocks = 8.0 * math.log(options["horizon"] / options["failure_probability"])
@@ -313,6 +319,7 @@ def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
 def _feature_guarantee(
     config: PolicyConfig, schedule: Schedule, residual: float, with_residual: bool
 ) -> g.Guarantee:
+    """Return the guarantee of ATA-GP-UCB or MoMA-GP-UCB with these features."""
     options, X = config.options, config.space.inputs
     if config.policy == "moma_gp_ucb":
         return g.guarantee("", ["medians of means in feature directions have no theorem."])
@@ -350,11 +357,13 @@ def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Sett
 
 
 def _unproven_schedule(schedule: str | Schedule) -> g.Guarantee:
+    """Return the empty guarantee of a schedule that no theorem covers."""
     authors = "the authors' constants are only order-wise the theorems'."
     return g.guarantee("", [authors if schedule == "authors" else "the schedule is custom."])
 
 
 def _kernel_hypotheses(config: PolicyConfig) -> list[str]:
+    """Return what the kernel violates of the theorems' hypotheses, and warn of it."""
     missing = g.kernel_hypotheses(config.kernel, config.space.inputs)
     for reason in missing:
         warnings.warn(f"No guarantee: {reason}", g.TheoryWarning, stacklevel=5)

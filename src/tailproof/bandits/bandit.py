@@ -15,13 +15,13 @@ from scipy.special import ndtri
 from tailproof import storage
 from tailproof._compiled import arm_statistics as compiled
 from tailproof._util import checks
-from tailproof.bandits.arm_interval import arm_interval
 from tailproof.bandits.arm_set import ArmSet, ParameterSpace, grid_arms
 from tailproof.bandits.arm_statistics import ArmStatistics
 from tailproof.bandits.bandit_results import ArmTable, BanditRecommendation
 from tailproof.bandits.kernel_prior import KernelPrior
 from tailproof.kernels import Kernel, Precomputed
 from tailproof.means.intervals import Interval
+from tailproof.means.one_sample import sample_interval
 from tailproof.means.sequences import catoni_sequence
 
 Array = NDArray[np.float64]
@@ -400,7 +400,7 @@ class Bandit:
         """Return robust mean, practical interval and probability of being best of every arm.
 
         Mean and interval of an arm with ten payoffs or more are made of its own payoffs; skewness,
-        truncation and a longer tail widen the interval (`tailproof.bandits.arm_interval`;
+        truncation and a longer tail widen the interval (`tailproof.means.one_sample`;
         docs/bandit.md states its coverage). If fewer than ten of them differ from the most common
         payoff, the mean is the posterior's, and the interval also holds the posterior's. Of an arm
         with fewer payoffs, or if older payoffs count less, both are the posterior's. It takes
@@ -440,7 +440,7 @@ class Bandit:
         """Return mean, lower and upper from an arm's payoffs, given those of the posterior."""
         if self.half_life is not None:
             return mean, lower, upper
-        own, interval = arm_interval(payoffs, level)
+        own, interval = sample_interval(payoffs, level)
         apart = (self._sign * payoffs != self._statistics.shared[compiled.ATOM]).sum()
         if apart >= LEAST_OWN_PAYOFFS:
             return own, interval.lower, interval.upper

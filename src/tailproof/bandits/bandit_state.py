@@ -70,6 +70,7 @@ def to_state(bandit: Bandit) -> tuple[dict[str, Any], Arrays]:
 
 
 def _kernel_state(prior: KernelPrior, s: ArmStatistics, arrays: Arrays) -> dict[str, Any]:
+    """Return what the state file of a bandit keeps of its kernel prior."""
     arrays["kernel.factor"], arrays["kernel.right"] = prior.factor, prior.right
     arrays["kernel.precision"], arrays["kernel.told"] = prior.precision, prior.told
     if s.residual_center is not None and s.residual_leverage is not None:
@@ -139,6 +140,7 @@ def from_state(header: Any, arrays: Arrays) -> Bandit:
 
 
 def _restore_kernel(bandit: Bandit, state: Any, arrays: Arrays) -> None:
+    """Set the kernel prior of a bandit from its state file."""
     prior, s, n = bandit._prior, bandit._statistics, len(bandit._arms)
     if prior is None:
         raise ValueError("it has a kernel for arms without coordinates.")

@@ -99,6 +99,7 @@ class BoxOptimizer(PolicyRun):
         return point.copy()
 
     def _maximize_ucb(self) -> Maximum:
+        """Return the point of the box with the highest UCB, given the pending points."""
         beta, pending = self.beta, self._pending_columns()
 
         def ucb(points: Array) -> Array:
@@ -142,6 +143,7 @@ class BoxOptimizer(PolicyRun):
             raise ValueError(f"`x` must be a point that was asked and not told, but got {x!r}.")
 
     def _remove_pending_point(self, point: Array) -> bool:
+        """Remove one ask of a point of the box; return whether it was pending."""
         for number, asked in enumerate(self._pending):
             if np.array_equal(asked, point):
                 del self._pending[number]
@@ -149,6 +151,7 @@ class BoxOptimizer(PolicyRun):
         return False
 
     def _single_point(self, x: ArrayLike) -> Array:
+        """Return the one point of the box (d,) that `x` holds."""
         points = self.space.points(x)
         if len(points) != 1:
             raise ValueError(f"`x` must be one point, but got {len(points)}.")

@@ -20,8 +20,14 @@ Array = NDArray[np.float64]
 class Spectrum(Protocol):
     """Eigendecomposition of H = coordinates^T N coordinates + ridge, as the posterior keeps it."""
 
-    roots: Array  # (r,) 1 / sqrt(eigenvalue)
-    vectors: Array  # (r, r), rows
+    @property
+    def roots(self) -> Array:
+        """1 / sqrt(eigenvalue), (r,)."""
+
+    @property
+    def vectors(self) -> Array:
+        """Eigenvectors in rows, (r, r)."""
+
     leverage: Array  # (n,) a_j^T H^(-1) a_j, by rank-one steps
     slack: Array  # (n,) bound on the rounding error of the leverages
 
@@ -82,6 +88,32 @@ class TruncateDirections(DirectionEstimator):
             *self.store, *leverages, threshold, *basis, self._scratch
         )
         return result
+
+    def split(
+        self, leverage: Array, slack: Array, threshold: float
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Return the sums (n,) of arms that lose no payoff in any direction, and the other arms."""
+        store = self.store
+        kept, count = payoff_store.split_sites(
+            store.totals, store.largest, leverage, slack, threshold, self._scratch
+        )
+        return kept, self._scratch[:count].copy()
+
+    def truncated_sums(self, arms: NDArray[np.int64], u: Array, threshold: float) -> Array:
+        """Return what some arms (c,) add to the sums, (m,), from their row entries `u` (c, m)."""
+        sums, store = np.zeros(u.shape[1]), self.store
+        payoff_store.add_truncated_sums(
+            store.sites,
+            store.pool,
+            store.buffers,
+            store.totals,
+            store.largest,
+            arms,
+            np.ascontiguousarray(u),
+            threshold,
+            sums,
+        )
+        return sums
 
 
 class MedianOfMeans(DirectionEstimator):

@@ -224,6 +224,7 @@ class QuadratureFourier:
         return float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())
 
     def _spectrum(self, kernel: Kernel, X: Array) -> Spectrum:
+        """Return the quadrature frequencies of the kernel, within the memory limit."""
         size = spectrum_size(kernel, X.shape[1], self.nodes)
         if 2 * size * len(X) > LARGEST_FEATURE_MATRIX:
             raise ValueError(

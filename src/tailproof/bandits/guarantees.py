@@ -195,6 +195,7 @@ def _approximation_share(error: float, setting: Setting) -> float:
 
 
 def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
+    """Return what a Nystrom dictionary violates of Theorem 4's hypotheses."""
     missing = []
     least = theorem4_oversampling(setting, features.accuracy)
     if features.oversampling is not None and features.oversampling < least:
@@ -212,6 +213,7 @@ def _nystrom_hypotheses(features: Nystrom, setting: Setting) -> list[str]:
 
 
 def _residual_hypotheses(residual: float, setting: Setting, lever: str) -> list[str]:
+    """Return what the variance outside the features violates of the theorems' hypotheses."""
     # The bias term B (1 + |Phi_t (I - P)| / sqrt(ridge)) of Theorem 4's proof is at most 2 B while
     # the part left out of the features adds up to at most the ridge.
     if residual * setting.horizon <= setting.ridge:
@@ -226,25 +228,27 @@ def theorem1_hypotheses(failure_probability: float) -> list[str]:
     return [text] if failure_probability > math.exp(-1.0) else []
 
 
-# Epochs of Theorem 1's repaired proof that are checked: more than 2^120 rounds.
+# Epochs of Theorem 1's repaired proof that are checked; the last condition covers all later ones.
 _EPOCHS = 121
 
 
 def theorem1_is_repaired(failure_probability: float, ridge: float, least_diagonal: float) -> bool:
-    """Whether docs/proofs.md proves Theorem 1's band with its printed constants.
+    """Whether docs/proofs.md proves Theorem 1's band, in all rounds, with its printed constants.
 
     `least_diagonal` is the smallest k(x, x). In epoch j = 0, 1, .. it takes
-    sqrt(2) (1 + sqrt(s^2 + 2 ln(pi^2 (j+1)^2 / 6))) <= 3 s for the smallest possible
+    sqrt(2) (1 + sqrt(s^2 + c_j)) <= 3 s, c_j = 2 ln(pi^2 (j+1)^2 / 6), for the smallest possible
     s^2 = ln|I + K_t / lambda| + 2 ln(1/delta), where ln|I + K_t / lambda| >=
-    ln(1 + 2^j k(x, x) / lambda).
+    ln(1 + 2^j k(x, x) / lambda). If s^2 >= max(c_j, 2) and 2^j k(x, x) >= lambda in the last epoch
+    that is checked, it holds in all later ones.
     """
+    s2 = weight = ratio = 0.0
     for j in range(_EPOCHS):
-        log_det = math.log1p(2.0**j * max(least_diagonal, 0.0) / ridge)
-        s2 = log_det + 2.0 * math.log(1.0 / failure_probability)
+        ratio = 2.0**j * max(least_diagonal, 0.0) / ridge
+        s2 = math.log1p(ratio) + 2.0 * math.log(1.0 / failure_probability)
         weight = 2.0 * math.log(math.pi**2 * (j + 1) ** 2 / 6.0)
         if math.sqrt(2.0) * (1.0 + math.sqrt(s2 + weight)) > 3.0 * math.sqrt(s2):
             return False
-    return True
+    return s2 >= max(weight, 2.0) and ratio >= 1.0
 
 
 def beta_hypotheses(multiplier: float) -> list[str]:

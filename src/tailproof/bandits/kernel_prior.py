@@ -79,7 +79,7 @@ class KernelPrior:
 
     @property
     def rank(self) -> int:
-        """Number of feature directions."""
+        """Number of feature directions of the kernel prior."""
         return int(self._features.shape[1])
 
     @property
@@ -94,11 +94,13 @@ class KernelPrior:
     def _kernel_matrix(
         self, rows: Indices, columns: Indices, lengthscale: tuple[float, ...]
     ) -> Array:
+        """Return the prior correlations of some arms with others."""
         if self._gram is not None:
             return self._gram[np.ix_(rows, columns)]
         return Matern(2.5, lengthscale).matrix(self._inputs[rows], self._inputs[columns])
 
     def _set_features(self) -> None:
+        """Set the low-rank features of the arms under the present lengthscale."""
         everything = np.arange(len(self._inputs))
         scale = self.parameters.lengthscale
 
@@ -128,7 +130,7 @@ class KernelPrior:
         self.share_prior(statistics)
 
     def condition(self, statistics: ArmStatistics) -> None:
-        """Compute the posterior of w from all arms."""
+        """Compute the posterior of the weights w of the kernel prior from all arms."""
         self.mean, self.unit = statistics.prior_mean, math.sqrt(statistics.prior_variance)
         means, error, played = self._scaled(statistics)
         self.precision = np.zeros(len(self._inputs))
@@ -167,6 +169,7 @@ class KernelPrior:
         return np.asarray(p.nugget + p.smooth_variance * self._left_out)
 
     def _mean_weights(self) -> Array:
+        """Return the weights of the posterior mean in the features; kept until an update."""
         if self._weights is None:
             w = self.right.copy()
             factor_loops.solve_lower(self.factor, w)
@@ -215,6 +218,7 @@ class KernelPrior:
         return share, np.sqrt(np.where(played, share * error, t))
 
     def _smooth_variances(self) -> Array:
+        """Return the posterior variance of the smooth part of every arm, (n,)."""
         half = solve_triangular(self.factor, self._features.T, lower=True, check_finite=False)
         return np.square(half).sum(axis=0)
 
@@ -232,6 +236,7 @@ class KernelPrior:
     # -- learning
 
     def _learnt_parameters(self, statistics: ArmStatistics) -> KernelParameters:
+        """Return the kernel parameters that maximize the likelihood of the arms' means."""
         self.mean, self.unit = statistics.prior_mean, math.sqrt(statistics.prior_variance)
         means, error, played = self._scaled(statistics)
         arms = np.flatnonzero(played)
@@ -292,6 +297,7 @@ class _Search:
                 self.best, self._value = candidate, value
 
     def _likelihood(self, p: KernelParameters) -> float:
+        """Return the log likelihood of the arms' means under the kernel parameters."""
         if p.lengthscale not in self._matrices:
             self._matrices[p.lengthscale] = self._prior._kernel_matrix(
                 self._arms, self._arms, p.lengthscale

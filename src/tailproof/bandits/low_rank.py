@@ -57,6 +57,7 @@ def fixed_coordinates(
 def _bounded_coordinates(
     kernel: Kernel, X: Array, tolerance: float, rounding: float, max_rank: int | None
 ) -> Array | None:
+    """Return coordinates of the arms under the kernel, or None beyond the largest rank."""
     if len(X) <= DENSE_POINTS:
         values, vectors = eigh(kernel.matrix(X, X))
         columns = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -101,7 +102,7 @@ class PlayedSpan:
         self.values = np.empty((len(X), 0))  # Psi, (n, r)
 
     def include(self, j: int) -> bool:
-        """Count point j as played; return whether that added a column."""
+        """Let the span of the played points hold point j; return whether that added a column."""
         if self._played[j]:
             return False
         row = self.values[j]

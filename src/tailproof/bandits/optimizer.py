@@ -183,6 +183,7 @@ class ArmOptimizer(PolicyRun):
         self._add_payoffs(arms.astype(np.int64), payoffs)
 
     def _add_payoffs(self, arms: NDArray[np.int64], payoffs: Array) -> None:
+        """Add payoffs of arms to the posterior: all of them, or none if one is refused."""
         if len(arms) != len(payoffs):
             raise ValueError(
                 f"`y` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
@@ -207,6 +208,7 @@ class ArmOptimizer(PolicyRun):
         self._remove_pending_arm(arm)
 
     def _remove_pending_arm(self, arm: int) -> None:
+        """Remove one ask of an arm, and forget what follows from pending arms."""
         if self._pending:
             if arm in self._pending:
                 self._pending.remove(arm)

@@ -44,12 +44,12 @@ class PayoffLog:
 
     @property
     def arms(self) -> Indices:
-        """Numbers of the arms, (count,)."""
+        """Numbers of the arms in the log, one for each payoff, (count,)."""
         return self._arms[: self.count]
 
     @property
     def payoffs(self) -> Array:
-        """Payoffs, larger is better, (count,)."""
+        """Payoffs in the log, larger is better, (count,)."""
         return self._payoffs[: self.count]
 
     @property
@@ -68,7 +68,7 @@ class PayoffLog:
         return self._previous, self._payoffs, self._stamps
 
     def append(self, arm: int, payoff: float) -> int:
-        """Add one payoff and return its place."""
+        """Add one payoff to the log and return its place."""
         t = self.count
         if t == len(self._payoffs):
             self._reserve(t + 1)
@@ -152,6 +152,7 @@ class PayoffLog:
         self._own = len(names)
 
     def _reserve(self, count: int) -> None:
+        """Let the arrays of the log hold at least `count` payoffs, twice as many if they grow."""
         if count <= len(self._payoffs):
             return
         size = max(count, 2 * len(self._payoffs))
@@ -163,5 +164,5 @@ class PayoffLog:
 
 
 def new_source() -> str:
-    """Return a name that no other source has, whatever the seeds."""
+    """Return a name for the payoffs of one process in a log, unlike all others."""
     return secrets.token_hex(8)

@@ -275,5 +275,6 @@ def rcgp_ucb(
 def _config(
     policy: str, space: ArmSet[Any], kernel: Kernel, options: dict[str, Any]
 ) -> PolicyConfig:
+    """Return the configuration of a policy whose arguments were checked."""
     assert isinstance(space, Finite | Box)  # common_options has refused all else
     return PolicyConfig(policy, space, kernel, options)

@@ -77,7 +77,7 @@ class PolicyRun:
         return self._start, self._rng.bit_generator.state
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one npz file of plain arrays; `tailproof.load` continues from it."""
+        """Write all of a policy's run to one npz file; `tailproof.load` continues from it."""
         from tailproof.bandits import state
 
         optimizer: Any = self  # an ArmOptimizer or a BoxOptimizer, which import this module

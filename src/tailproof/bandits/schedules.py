@@ -33,6 +33,7 @@ class Schedule(Protocol):
 
 
 def _alpha_or_probability(name: str, value: Any) -> float:
+    """Return a number in (0, 1], or raise an error that names it."""
     return checks.in_unit_interval(name, value, closed_above=True)
 
 
@@ -155,6 +156,7 @@ class Theorem3:
     setting: Setting
 
     def _log_term(self, m: int) -> float:
+        """Return ln(2 m T / delta) of Theorem 3 for m features."""
         s = self.setting
         return math.log(2.0 * max(m, 1) * s.horizon / s.failure_probability)
 
@@ -183,6 +185,7 @@ class Theorem4:
     accuracy: float
 
     def _log_term(self, m: int) -> float:
+        """Return ln(4 m T / delta) of Theorem 4 for m features."""
         s = self.setting
         return math.log(4.0 * max(m, 1) * s.horizon / s.failure_probability)
 
@@ -212,6 +215,7 @@ class AuthorsATA:
     dictionary: bool
 
     def _log_term(self, m: int) -> float:
+        """Return ln(m T) for m features, one more with a dictionary, as the authors have it."""
         # It is a divisor, and would be zero for one feature and a horizon of one round.
         return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
 

@@ -44,6 +44,7 @@ class _BanditChooser:
         self.ask_index, self.tell_index = bandit.ask_index, bandit.tell_index
 
     def best_index(self) -> int:
+        """Return the arm that `Bandit` recommends at the end of a replay."""
         return self.bandit.recommend().index
 
 

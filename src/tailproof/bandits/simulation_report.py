@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailproof._util import files
-from tailproof._util.console import text_table
-from tailproof._util.plotting import image, new_figure
+from tailproof._util.console import printable, text_table
+from tailproof._util.plotting import image, new_figure, plain_text
 from tailproof.bandits.simulation import BANDIT, Simulation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_ARMS = 12
 _COLORS = ("C0", "C1", "0.5")
@@ -57,6 +60,7 @@ def arm_table(result: Simulation) -> str:
 
 
 def _bandit_shares(result: Simulation) -> Any:
+    """Return how often `Bandit` chose each arm in the replays, as shares."""
     (replay,) = [replay for replay in result.replays if replay.policy == BANDIT]
     return np.bincount(replay.choices.ravel(), minlength=len(result.names)) / replay.choices.size
 
@@ -85,6 +89,13 @@ def to_dict(result: Simulation) -> dict[str, Any]:
 
 def draw(result: Simulation, path: Path) -> Path:
     """Draw regret over time, and the arms that `Bandit` chose over time; return the path."""
+    with plain_text():
+        files.write_bytes(path, image(_draw_replays(result), path.suffix.lstrip(".")))
+    return path
+
+
+def _draw_replays(result: Simulation) -> Figure:
+    """Return the figure of the replays: regret, and the share of each arm."""
     figure = new_figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for replay, color in zip(result.replays, _COLORS, strict=True):
@@ -105,9 +116,8 @@ def draw(result: Simulation, path: Path) -> Path:
         ]
     )
     middles = 0.5 * (edges[:-1] + edges[1:])
-    names = [result.names[i] + (" (best)" if i == result.best else "") for i in top]
+    names = [printable(result.names[i], 28) + (" (best)" if i == result.best else "") for i in top]
     right.stackplot(middles, shares, labels=names, linewidth=0)
     right.set(xlabel="round", ylabel="share of rounds", ylim=(0, 1), title="arms chosen by Bandit")
     right.legend(frameon=False, fontsize="small", loc="lower right")
-    files.write_bytes(path, image(figure, path.suffix.lstrip(".")))
-    return path
+    return figure

@@ -133,6 +133,7 @@ def hermite_error(longest: float, d: int, nodes: int) -> float:
 
 
 def _hermite_spectrum(kernel: SquaredExponential, X: Array, nodes: int) -> Spectrum:
+    """Return Gauss-Hermite frequencies of the squared exponential kernel."""
     grid, weights = tensor_grid([gauss_hermite(nodes)] * X.shape[1])
     frequencies = math.sqrt(2.0) * scaled_inputs(grid, kernel.lengthscale)
     longest = float(np.ptp(scaled_inputs(X, kernel.lengthscale), axis=0).max())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailproof import kernels
-from tailproof.bandits import features, policies, schedules
+from tailproof.bandits import features, huber_policies, policies, schedules
 from tailproof.bandits.arms import Box, Finite
 from tailproof.storage import Arrays, decode, encode, take
 
@@ -33,7 +33,7 @@ _TYPES: dict[str, type] = {
 _POLICIES = {
     name: getattr(policies, name)
     for name in ("gp_ucb", "tgp_ucb", "ata_gp_ucb", "moma_gp_ucb", "rcgp_ucb")
-}
+} | {name: getattr(huber_policies, name) for name in ("heavy_oful", "one_pass_huber")}
 # Random generators, and the largest position in the numbers that one has drawn ahead.
 _GENERATORS = {"PCG64": 0, "PCG64DXSM": 0, "MT19937": 624, "Philox": 4, "SFC64": 0}
 
@@ -92,6 +92,7 @@ def from_state(header: Any, arrays: Arrays) -> ArmOptimizer | BoxOptimizer:
 
 
 def _arms_in_state(header: Any, arrays: Arrays) -> Finite:
+    """Return the set of arms that a state file of a policy describes."""
     labels, shape = header["labels"], tuple(header["arms"])
     space = Finite(take(arrays, "arms", shape) if labels is None else labels)
     if (space.labels is None) != (labels is None) or space.inputs.shape != shape:
@@ -109,6 +110,7 @@ def _encode_bit_generator(state: Any) -> Any:
 
 
 def _decode_bit_generator(state: Any) -> Any:
+    """Return a random generator's state with its arrays, from JSON."""
     if not isinstance(state, dict):
         return state
     if set(state) == {"dtype", "values"}:

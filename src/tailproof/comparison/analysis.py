@@ -10,7 +10,7 @@ import numpy as np
 
 from tailproof._util import checks
 from tailproof.comparison.blocks import block_means
-from tailproof.comparison.cautions import cautions, tail_index
+from tailproof.comparison.cautions import cautions, finite_variance, tail_index
 from tailproof.comparison.contrasts import Contrast
 from tailproof.comparison.effects import estimate_effects
 from tailproof.comparison.files import read_samples
@@ -127,6 +127,7 @@ def compare_samples(groups: Sequence[Samples], settings: Settings) -> list[Compa
 
 
 def _compare_group(samples: Samples, settings: Settings, family: int) -> Comparison:
+    """Compare the alternatives of one group; `family` groups share the level."""
     names = [series.name for series in samples.series]
     base = _baseline_index(names, settings.baseline)
     corrected = 1.0 - (1.0 - settings.level) / family
@@ -166,6 +167,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
             truncated=estimate.truncated,
             largest_share=estimate.largest_share,
             tail_index=tail,
+            finite_variance=finite_variance(tail),
             cautions=cautions(series.values, estimate, tail),
             **_judgment(
                 series.name,
@@ -197,6 +199,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
 
 
 def _baseline_index(names: list[str], baseline: str | None) -> int:
+    """Return which alternative is the baseline, the first if none is named."""
     if baseline is None:
         return 0
     if str(baseline) not in names:
@@ -218,6 +221,7 @@ def _judgment(
     kind: str,
     blocks: int | None,
 ) -> dict[str, Any]:
+    """Return the verdict and its sentence for one alternative against the baseline."""
     if difference is None:
         return {
             "probability_better": None,

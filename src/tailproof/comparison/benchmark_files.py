@@ -35,11 +35,16 @@ class BenchmarkFile:
 def read_benchmark_file(path: Path) -> BenchmarkFile:
     """Read one JSON file of hyperfine or pytest-benchmark."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        if not text.strip():
+            raise DataFileError(f"{path}: expected {_EXPECTED}, but found an empty file.")
+        content = json.loads(text)
     except OSError as error:
         raise DataFileError(
             f"{path}: expected {_EXPECTED}, but found no readable file ({error.strerror})."
         ) from error
+    except DataFileError:
+        raise
     except ValueError as error:  # not JSON, not UTF-8
         raise DataFileError(f"{path}: expected {_EXPECTED}, but found: {error}.") from error
     if isinstance(content, dict) and isinstance(content.get("results"), list):
@@ -50,6 +55,7 @@ def read_benchmark_file(path: Path) -> BenchmarkFile:
 
 
 def _hyperfine_file(path: Path, results: list[Any]) -> BenchmarkFile:
+    """Return the times in a JSON file of hyperfine."""
     times: dict[str, Array] = {}
     notes = []
     for entry in results:
@@ -62,6 +68,7 @@ def _hyperfine_file(path: Path, results: list[Any]) -> BenchmarkFile:
 
 
 def _pytest_benchmark_file(path: Path, benchmarks: list[Any]) -> BenchmarkFile:
+    """Return the times in a JSON file of pytest-benchmark."""
     times: dict[str, Array] = {}
     groups = {}
     for entry in benchmarks:
@@ -79,6 +86,7 @@ def _pytest_benchmark_file(path: Path, benchmarks: list[Any]) -> BenchmarkFile:
 
 
 def _benchmark_name(path: Path, entry: Any, key: str, taken: dict[str, Array]) -> str:
+    """Return the name of an entry of a benchmark file; it must be new."""
     name = entry.get(key) if isinstance(entry, dict) else None
     if not isinstance(name, str):
         raise DataFileError(f"{path}: expected {_EXPECTED}, but found an entry without {key!r}.")
@@ -88,6 +96,7 @@ def _benchmark_name(path: Path, entry: Any, key: str, taken: dict[str, Array]) -
 
 
 def _benchmark_times(path: Path, name: str, data: Any) -> Array:
+    """Return the times of an entry of a benchmark file, (n,), in seconds."""
     try:
         times = np.asarray(data, dtype=np.float64)
     except (TypeError, ValueError):
@@ -98,6 +107,7 @@ def _benchmark_times(path: Path, name: str, data: Any) -> Array:
 
 
 def _filled(file: BenchmarkFile) -> BenchmarkFile:
+    """Return a benchmark file, or raise an error if it holds no times."""
     if not file.times:
         raise DataFileError(f"{file.path}: expected {_EXPECTED}, but found no times.")
     return file
@@ -139,6 +149,7 @@ def benchmark_samples(files: Sequence[BenchmarkFile]) -> list[Samples]:
 
 
 def _within_file(file: BenchmarkFile, notes: list[str]) -> list[Samples]:
+    """Return what one benchmark file compares: the entries of each of its groups."""
     found: list[Samples] = []
     for group in dict.fromkeys(file.groups.values()):
         series = [Series(n, t) for n, t in file.times.items() if file.groups[n] == group]

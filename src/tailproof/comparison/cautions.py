@@ -19,6 +19,7 @@ _FEW = 15  # payoffs that differ from the median
 # samples are named of laws whose intervals hold, and most of those whose intervals do not.
 _CONCENTRATED = 0.4
 _MIN_SERIAL = 20
+_INFINITE_VARIANCE = 2.0  # tail indices up to this
 _DESIGN_EFFECT = 1.3
 
 
@@ -32,6 +33,19 @@ def tail_index(values: Array) -> Effect | None:
     if found is None:
         return None
     return Effect(found.index, found.index_lower, found.index_upper, _TAIL_LEVEL)
+
+
+def finite_variance(tail: Effect | None) -> bool:
+    """Tell whether the tail index is above 2 with confidence, so that the variance is finite.
+
+    Examples
+    --------
+    >>> finite_variance(Effect(4.0, 2.6, 5.9, 0.9)), finite_variance(Effect(2.4, 1.6, 3.5, 0.9))
+    (True, False)
+    >>> finite_variance(None)  # too few payoffs for a tail index
+    False
+    """
+    return tail is not None and tail.lower > _INFINITE_VARIANCE
 
 
 def cautions(values: Array, estimate: MeanEstimate, tail: Effect | None) -> tuple[str, ...]:
@@ -48,7 +62,7 @@ def cautions(values: Array, estimate: MeanEstimate, tail: Effect | None) -> tupl
             "the mean rests on a few payoffs (the largest one makes up "
             f"{share:.0f} % of the squared deviations)"
         )
-    if tail is not None and tail.estimate < 2.0:
+    if tail is not None and tail.estimate < _INFINITE_VARIANCE:
         found.append(
             f"the variance may be infinite (tail index {tail.estimate:.1f}, "
             f"{tail.lower:.1f} to {tail.upper:.1f})"

@@ -109,6 +109,7 @@ def _threshold(text: str) -> tuple[float, bool]:
 
 
 def _share(text: str) -> float:
+    """Return a percentage given on the command line of `compare` as a share."""
     number, relative = _threshold(text)
     if number <= 0.0:
         raise argparse.ArgumentTypeError(f"must be above 0, but got {text!r}")
@@ -192,6 +193,7 @@ def _worse_alternatives(
 
 
 def _is_worse(a: Alternative, limit: float, relative: bool, *, lower_is_better: bool) -> bool:
+    """Whether an alternative is worse than the baseline by more than a limit, for the exit code."""
     effect, neutral = (a.ratio, 1.0) if relative else (a.difference, 0.0)
     assert effect is not None
     if lower_is_better:

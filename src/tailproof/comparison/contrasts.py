@@ -133,6 +133,7 @@ def blocked_contrast(
 
 
 def _standardized(psi: Array) -> Array:
+    """Return influence values of a contrast with mean square 1."""
     scale = float(np.abs(psi).max()) or 1.0
     unit = psi / scale
     return np.asarray(unit / (math.sqrt(float(np.square(unit).mean())) or 1.0))

@@ -45,10 +45,12 @@ def estimate_effects(
 
 
 def _effect(estimate: float, interval: Interval) -> Effect:
+    """Return an effect: an estimate with its interval."""
     return Effect(estimate, interval.lower, interval.upper, interval.level)
 
 
 def _interval_of(settings: Settings, count: int, level: float) -> Callable[[Statistic], Interval]:
+    """Return how a statistic gets its interval: at this time, or at all times."""
     if settings.sequential:
         return lambda statistic: asymptotic_sequence(statistic, count, level)
     return lambda statistic: statistic.interval(level)

@@ -50,6 +50,7 @@ def read_samples(
 
 
 def _only_column(path: Path, value: str | None, progress: Progress | None) -> NDArray[np.float64]:
+    """Return the payoffs of the one column of a file that holds one alternative."""
     plan, columns = read_columns(path, value=value, progress=progress)
     if len(plan.values) > 1:
         raise ValueError(
@@ -61,6 +62,7 @@ def _only_column(path: Path, value: str | None, progress: Progress | None) -> ND
 def _table_samples(
     path: Path, by: str | None, value: str | None, block: str | None, progress: Progress | None
 ) -> Samples:
+    """Return the alternatives of a table, in long or in wide form."""
     plan, columns = read_columns(path, by=by, value=value, block=block, progress=progress)
     blocks = None if plan.block is None else columns[plan.block].astype(np.int64)
     if plan.by is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util.console import printable
-from tailproof._util.optional import require
-from tailproof._util.plotting import image, new_figure
+from tailproof._util.plotting import image, new_figure, plain_text
 from tailproof.comparison.results import BETTER, WORSE, Alternative, Comparison
 from tailproof.means.robust import robust_mean
 
@@ -28,7 +26,7 @@ _MOST_POINTS = 600  # of one alternative
 _MOST_COURSES = 6
 _DECADES = 30.0  # ratio of the largest to the smallest payoff from which axes are logarithmic
 _PIECES = 20  # of a course, with one robust mean each
-_STYLE = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
+_FONT_SIZE = 9.0
 
 
 def shown(comparison: Comparison) -> list[Alternative]:
@@ -37,27 +35,26 @@ def shown(comparison: Comparison) -> list[Alternative]:
 
 
 def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figure:
-    matplotlib = require("matplotlib", "plot")
-    with matplotlib.rc_context(_STYLE):
+    """Return a figure of a comparison, drawn in its style."""
+    with plain_text(font_size=_FONT_SIZE):
         result = new_figure(figsize=(width, height), layout="constrained")
         draw(result)
     return result
 
 
 def _svg(draw: Callable[[Figure], None], width: float, height: float) -> bytes:
-    matplotlib = require("matplotlib", "report")
-    # Names are text, never formulas; browsers have the fonts that are missing here.
-    with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+    """Return a picture of a comparison as SVG."""
+    with plain_text("report", _FONT_SIZE):
         return image(_drawn(draw, width, height), "svg")
 
 
 def _height(rows: int) -> float:
+    """Return the height of a picture of so many alternatives, in inches."""
     return 1.1 + 0.6 * rows
 
 
 def figure(comparison: Comparison) -> Figure:
-    """Return one figure with all three plots."""
+    """Return one figure with all three plots of a comparison."""
     rows = len(shown(comparison))
 
     def draw(result: Figure) -> None:
@@ -73,7 +70,7 @@ def figure(comparison: Comparison) -> Figure:
 
 
 def images(comparison: Comparison) -> dict[str, bytes]:
-    """Return the plots as SVG, by name."""
+    """Return the plots of a comparison as SVG, by name."""
     height = _height(len(shown(comparison)))
     panels: dict[str, tuple[Any, float]] = {
         "distributions": (draw_distributions, height),
@@ -88,10 +85,12 @@ def images(comparison: Comparison) -> dict[str, bytes]:
 
 
 def _label(name: str) -> str:
+    """Return the name of an alternative, short enough for a picture."""
     return printable(name, 28)
 
 
 def _axis_name(comparison: Comparison) -> str:
+    """Return what the payoff axis of a picture is called."""
     return comparison.unit.name or "payoff"
 
 

@@ -22,13 +22,14 @@ _MOST_PLOTTED = 30  # comparisons with plots on one page
 
 
 def report_page(comparisons: Sequence[Comparison]) -> str:
-    """Return the page; only the first 30 comparisons have plots."""
+    """Return the HTML page of comparisons; only the first 30 of them have plots."""
     title = "tailproof compare" + (f": {comparisons[0].title}" if len(comparisons) == 1 else "")
     parts = [_report_part(c, with_plots=i < _MOST_PLOTTED) for i, c in enumerate(comparisons)]
     return render("comparison/report.html", title=title.removesuffix(": "), parts=parts)
 
 
 def _report_part(comparison: Comparison, *, with_plots: bool) -> dict[str, Any]:
+    """Return the values of one comparison for the template of the page."""
     drawn = plots.images(comparison) if with_plots else {}
     return {
         "title": comparison.title or f"{len(comparison)} alternatives",

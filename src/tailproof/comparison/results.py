@@ -58,6 +58,9 @@ class Alternative:
         Largest share of one payoff in the sum of squared deviations.
     tail_index : Effect or None
         Index of the heavier tail; below 2 the variance is infinite. None with too few payoffs.
+    finite_variance : bool
+        Whether the interval of the tail index lies above 2. If not, an infinite variance cannot be
+        excluded, under which intervals may cover less often than stated.
     cautions : tuple of str
         Why the intervals may not hold.
     """
@@ -77,6 +80,7 @@ class Alternative:
     truncated: int
     largest_share: float
     tail_index: Effect | None
+    finite_variance: bool
     cautions: tuple[str, ...] = ()
 
 
@@ -131,7 +135,7 @@ class Comparison(Mapping[str, Alternative]):
 
     @property
     def unit(self) -> Unit:
-        """The unit in which tables and plots show the payoffs."""
+        """The unit in which tables and plots of the comparison show payoffs."""
         return unit_for(self.kind, self[self.baseline].median)
 
     @property
@@ -167,7 +171,7 @@ class Comparison(Mapping[str, Alternative]):
         return {**settings, "notes": list(self.notes), "alternatives": alternatives}
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with one row an alternative and numbers as columns."""
+        """Return a comparison as a pandas data frame with one row an alternative."""
         pandas = require("pandas", "frame")
         rows = []
         for alternative in self.values():
@@ -182,7 +186,7 @@ class Comparison(Mapping[str, Alternative]):
         return pandas.DataFrame(rows).set_index("name")
 
     def table(self) -> str:
-        """Return the table and the verdicts as plain text."""
+        """Return the comparison as plain text: the table and the verdicts."""
         from tailproof.comparison.text import text_report
 
         return text_report(self)
@@ -190,12 +194,13 @@ class Comparison(Mapping[str, Alternative]):
     __str__ = table
 
     def markdown(self) -> str:
-        """Return the table and the verdicts as Markdown."""
+        """Return the comparison as Markdown: the table and the verdicts."""
         from tailproof.comparison.text import markdown_report
 
         return markdown_report(self)
 
     def _repr_html_(self) -> str:
+        """Return the comparison as tables, for notebooks."""
         from tailproof.comparison.text import html_report
 
         return html_report(self)
@@ -207,7 +212,7 @@ class Comparison(Mapping[str, Alternative]):
         return figure(self)
 
     def html(self) -> str:
-        """Return a self-contained HTML page."""
+        """Return the comparison as a self-contained HTML page."""
         from tailproof.comparison.report import report_page
 
         return report_page([self])

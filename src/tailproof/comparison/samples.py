@@ -64,6 +64,7 @@ def checked(samples: Samples) -> Samples:
 
 
 def _repeats(names: Sequence[str]) -> bool:
+    """Whether two samples have the same name."""
     return len(set(names)) < len(names)
 
 
@@ -90,6 +91,7 @@ def samples_of(
 
 
 def _mapping_of_arrays(data: Any) -> dict[str, Any]:
+    """Return a sequence of arrays as alternatives named by their numbers."""
     if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
         raise ValueError(
             "`data` must be a mapping from names to payoffs, a sequence of arrays or a data frame, "
@@ -123,6 +125,7 @@ def _blocks_of_arrays(block: Any, keys: list[Any], series: list[Series]) -> list
 
 
 def _samples_of_frame(frame: Any, by: str | None, value: str | None, block: Any) -> Samples:
+    """Return the alternatives of a data frame, in long or in wide form."""
     columns = [str(name) for name in frame.columns]
     for role, name in (("by", by), ("value", value), ("block", block)):
         if name is not None and name not in columns:

@@ -33,7 +33,7 @@ class Settings:
 
 
 def assumption(settings: Settings, blocks: int | None) -> str:
-    """Return what the intervals rest on, in words."""
+    """Return what the intervals of these settings rest on, in words."""
     units = "payoffs" if blocks is None else "blocks"
     if settings.moment_bound is not None:
         order = settings.moment_order

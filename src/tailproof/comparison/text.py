@@ -13,6 +13,7 @@ from tailproof.comparison.units import Unit
 from tailproof.comparison.verdict import percent
 
 _WIDTH = 100
+_MOST_NAMES = 6
 _MOST_LINES = 12  # verdicts or cautions; the table has all of them
 _MEANS = ("alternative", "payoffs", "mean", "interval", "P(best)")
 _AGAINST = ("difference", "interval", "ratio", "interval", "P(better)", "verdict")
@@ -55,10 +56,12 @@ def data_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str,
 
 
 def _shown_name(name: str) -> str:
+    """Return the name of an alternative, short enough for a text table."""
     return printable(name, 60)
 
 
 def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
+    """Return the cells of an alternative's comparison with the baseline."""
     if a.difference is None:
         return ("", "", "", "", "", "baseline")
     ratio = ("-", "-") if a.ratio is None else (f"{a.ratio.estimate:.3f}", _ratio_ends(a.ratio))
@@ -72,14 +75,17 @@ def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
 
 
 def _ends(effect: Effect, unit: Unit) -> str:
+    """Return the ends of the interval of a difference as text."""
     return f"{unit.number(effect.lower)} .. {unit.number(effect.upper)}"
 
 
 def _ratio_ends(ratio: Effect) -> str:
+    """Return the ends of the interval of a ratio as text."""
     return f"{ratio.lower:.3f} .. {ratio.upper:.3f}"
 
 
 def _tail(index: Effect | None) -> str:
+    """Return a tail index with its interval as text."""
     if index is None:
         return "-"
     estimate, lower, upper = (
@@ -89,11 +95,12 @@ def _tail(index: Effect | None) -> str:
 
 
 def _probability(value: float) -> str:
+    """Return the probability of being better as text."""
     return "<0.001" if value < 5e-4 else ">0.999" if value >= 0.9995 else f"{value:.3f}"
 
 
 def heading(comparison: Comparison) -> str:
-    """Return how the numbers are to be read, in one line."""
+    """Return above the text table how its numbers are to be read, in one line."""
     better = "lower is better" if comparison.lower_is_better else "higher is better"
     unit = f"times in {comparison.unit.name}" if comparison.kind == TIME else "payoffs"
     blocks = "" if comparison.blocks is None else f", within {comparison.blocks:,} blocks"
@@ -101,6 +108,7 @@ def heading(comparison: Comparison) -> str:
 
 
 def _titled(comparison: Comparison) -> str:
+    """Return the heading of a comparison, after its title if it has one."""
     title = f"{printable(comparison.title)}: " if comparison.title else ""
     return title + heading(comparison)
 
@@ -128,6 +136,15 @@ def footnotes(comparison: Comparison) -> list[str]:
     ]
     if len(cautioned) > _MOST_LINES:
         lines.append(f"cautions for {len(cautioned) - _MOST_LINES} more alternatives")
+    unknown = [_shown_name(a.name) for a in comparison.ranked if not a.finite_variance]
+    if unknown:
+        names = ", ".join(unknown[:_MOST_NAMES])
+        if len(unknown) > _MOST_NAMES:
+            names += f" and {len(unknown) - _MOST_NAMES} more"
+        lines.append(
+            f"too few payoffs to exclude an infinite variance: {names}; under one, intervals may "
+            "cover less often than stated"
+        )
     return lines
 
 
@@ -143,7 +160,7 @@ def verdict_lines(comparison: Comparison) -> list[tuple[str | None, str]]:
 
 
 def text_report(comparison: Comparison) -> str:
-    """Return tables, verdicts and footnotes as plain text."""
+    """Return the text of a comparison: tables, verdicts and footnotes."""
     header, rows = means_table(comparison)
     parts = [_titled(comparison), "", text_table(header, rows, MEANS_RIGHT), ""]
     header, rows = data_table(comparison)
@@ -154,6 +171,7 @@ def text_report(comparison: Comparison) -> str:
 
 
 def _wrapped(line: str) -> str:
+    """Return a sentence of a comparison, wrapped to the width of the text."""
     return textwrap.fill(
         printable(line), width=_WIDTH, subsequent_indent="  ", break_long_words=False
     )
@@ -175,6 +193,7 @@ def markdown_report(comparison: Comparison) -> str:
 
 
 def _row(cells: list[str] | tuple[str, ...]) -> str:
+    """Return a row of a text table of a comparison."""
     return "| " + " | ".join(cells) + " |"
 
 

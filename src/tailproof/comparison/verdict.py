@@ -47,6 +47,7 @@ def more_payoffs(count: int, half_width: float, standard_error: float, effect: f
 
 
 def _two_digits(value: float) -> int:
+    """Return a number of payoffs, rounded up to two digits."""
     if value <= 0.0:
         return 0
     unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
@@ -54,7 +55,7 @@ def _two_digits(value: float) -> int:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent with two digits.
+    """Return a share in a verdict's sentence in percent, with two digits.
 
     Examples
     --------
@@ -115,6 +116,7 @@ def sentence(
 
 
 def _direction(higher: bool, kind: str) -> str:
+    """Return the word for more or less of a payoff, or of time."""
     if kind == TIME:
         return "longer" if higher else "less time"
     return "more" if higher else "less"
@@ -128,6 +130,7 @@ def _needed(
     kind: str,
     noun: str,
 ) -> str:
+    """Return how many more payoffs a verdict probably needs, in words."""
     if more is None:
         return ""
     effect = percent(minimum_effect) if ratio is not None else amount(difference.estimate, kind)

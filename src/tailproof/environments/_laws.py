@@ -59,7 +59,7 @@ def mean_values(f_values: ArrayLike) -> Array:
 
 
 def shifts(f: ArrayLike) -> Array:
-    """Return payoff means `f` as finite float64 of any shape."""
+    """Return payoff means `f` of a law as finite float64 of any shape."""
     values = np.asarray(f, dtype=np.float64)
     return checks.finite_array("f", values, ndim=values.ndim)
 

@@ -32,7 +32,7 @@ class ArmEnvironment(Protocol):
 
 
 def arm_numbers(arm_indices: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Return arm numbers as a (k,) integer array, each in 0 .. n-1."""
+    """Return numbers of an environment's arms as integers (k,), each in 0 .. n-1."""
     numbers = np.asarray(arm_indices)
     if numbers.ndim != 1:
         raise ValueError(

@@ -84,6 +84,7 @@ class DataArms:
 
     @cached_property
     def _first_payoff_of_arm(self) -> NDArray[np.intp]:
+        """Return where the recorded payoffs of each arm begin, (n,)."""
         return np.cumsum(self.counts) - self.counts
 
     @cached_property
@@ -256,6 +257,7 @@ def load_light(directory: Directory) -> DataArms:
 
 
 def _sensor_positions(folder: Path, sensors: Sequence[str]) -> Array:
+    """Return the positions of the light sensors, (k, 2), in the order of their names."""
     expects = "the columns 'sensor', 'x', 'y' and one row for each sensor"
     with _open_table(folder / "light_coords.csv", expects) as table:
         columns = table.read(("x", "y"), ("sensor",))

@@ -82,6 +82,7 @@ class RKHSFunction:
         )
 
     def _scaled_down_by(self, name: str, size: float) -> RKHSFunction:
+        """Return the function divided by a size, which errors call `name`."""
         if size <= 0.0:
             raise ValueError(f"`{name} > 0` must hold over `points`, but got {size:g}.")
         return replace(self, scale=self.scale * (1.0 / size))

@@ -78,6 +78,7 @@ def _log_matern_constant(kernel: Matern, dim: int) -> float:
 
 
 def _scalar_lengthscale(kernel: StationaryKernel) -> float:
+    """Return the lengthscale of a kernel that a hard instance may have."""
     stationary = isinstance(kernel, (SquaredExponential, Matern))
     if not stationary or isinstance(kernel.lengthscale, tuple):
         raise ValueError(
@@ -88,6 +89,7 @@ def _scalar_lengthscale(kernel: StationaryKernel) -> float:
 
 
 def _bump_zeta(dim: int) -> float:
+    """Return zeta, which sets the width of the bumps of a hard instance in `dim` dimensions."""
     return SEPARATION * bump.half_height_radius(dim)
 
 
@@ -289,6 +291,7 @@ class HardInstance:
         return self.law.sample(self.means(j, points), law_generator(rng))
 
     def _cube_points(self, points: ArrayLike) -> Array:
+        """Return points (n, dim) of the cube on which the hard instance lives."""
         x = checks.finite_array("points", points, ndim=2)
         if x.shape[1] != self.dim:
             raise ValueError(

@@ -53,9 +53,11 @@ class _AdditiveNoise(CheckedLaw):
         """Return E|eta|^p, 1 < p <= 2, or raise a ValueError if it is infinite."""
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        """Return one payoff f + noise for each mean f (n,)."""
         return f + self._draw_noise(f.size, rng)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return bounds on E|f + e|^p, (n,)."""
         return shifted_moment_bound(p, f, self._noise_moment(p), symmetric=self._symmetric)
 
 
@@ -77,9 +79,11 @@ class StudentT(_AdditiveNoise):
     _symmetric = True
 
     def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Return Student-t noise, (size,)."""
         return self.scale * rng.standard_t(self.df, size)
 
     def _noise_moment(self, p: float) -> float:
+        """Return E|e|^p of Student-t noise."""
         require_moment(p, "df", self.df)
         if p == 2.0:
             return self.scale**2 * self.df / (self.df - 2.0)
@@ -100,13 +104,16 @@ class Gaussian(_AdditiveNoise):
     scale: float = 1.0
 
     def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Return Gaussian noise, (size,)."""
         return self.scale * rng.standard_normal(size)
 
     def _noise_moment(self, p: float) -> float:
+        """Return E|e|^p of Gaussian noise."""
         moment = (self.scale * math.sqrt(2.0)) ** p * gamma((p + 1.0) / 2.0) / math.sqrt(math.pi)
         return float(moment)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return E|f + e|^p of Gaussian noise, exact, (n,)."""
         ratio = f / self.scale
         exact = self._noise_moment(p) * hyp1f1(-p / 2.0, 0.5, -0.5 * ratio * ratio)
         return np.asarray(exact, dtype=np.float64)
@@ -129,10 +136,12 @@ class SymmetricPareto(_AdditiveNoise):
     _symmetric = True
 
     def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Return symmetric Pareto noise, (size,)."""
         sizes = self.scale * (1.0 + rng.pareto(self.shape, size))
         return np.where(rng.random(size) < 0.5, sizes, -sizes)
 
     def _noise_moment(self, p: float) -> float:
+        """Return E|e|^p of symmetric Pareto noise."""
         require_moment(p, "shape", self.shape)
         return self.shape * self.scale**p / (self.shape - p)
 
@@ -161,9 +170,11 @@ class CenteredPareto(_AdditiveNoise):
         return self.scale * self.shape / (self.shape - 1.0)
 
     def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Return centered Pareto noise, (size,)."""
         return self.scale * (1.0 + rng.pareto(self.shape, size)) - self.center
 
     def _noise_moment(self, p: float) -> float:
+        """Return E|e|^p of centered Pareto noise."""
         a = self.shape
         require_moment(p, "shape", a)
         above = beta_function(p + 1.0, a - p)
@@ -201,6 +212,7 @@ class AlphaStable(_AdditiveNoise):
         object.__setattr__(self, "_symmetric", self.beta == 0.0)  # the only law with a choice
 
     def _stable_skew(self) -> float:
+        """Return beta tan(pi alpha / 2), the skewness of the stable law."""
         # At alpha = 2 skewness drops out of the law; the tangent is zero but for rounding.
         return 0.0 if self.alpha == 2.0 else self.beta * math.tan(math.pi * self.alpha / 2.0)
 
@@ -219,6 +231,7 @@ class AlphaStable(_AdditiveNoise):
         return self.scale * (1.0 + h * h) ** (0.5 / a) * draws
 
     def _noise_moment(self, p: float) -> float:
+        """Return E|e|^p of stable noise, p below alpha."""
         a, h = self.alpha, self._stable_skew()
         require_moment(p, "self.alpha", a)
         head = gamma(1.0 - p / a) / (gamma(1.0 - p) * math.cos(math.pi * p / 2.0))
@@ -226,6 +239,7 @@ class AlphaStable(_AdditiveNoise):
         return self.scale**p * float(head) * tilt
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return bounds on E|f + e|^p of stable noise, (n,)."""
         if self.alpha == 2.0:
             return Gaussian(self.scale * math.sqrt(2.0))._payoff_moments(p, f)
         return super()._payoff_moments(p, f)
@@ -248,10 +262,12 @@ class CenteredLogNormal(_AdditiveNoise):
     scale: float = 1.0
 
     def _draw_noise(self, size: int, rng: np.random.Generator) -> Array:
+        """Return centered log-normal noise, (size,)."""
         draws = np.exp(self.sigma * rng.standard_normal(size))
         return self.scale * (draws - math.exp(self.sigma**2 / 2.0))
 
     def _noise_moment(self, p: float) -> float:
+        """Return E|e|^p of centered log-normal noise."""
         if p == 2.0:
             moment = math.exp(self.sigma**2) * math.expm1(self.sigma**2)
         else:
@@ -307,12 +323,14 @@ class Contamination(CheckedLaw):
         object.__setattr__(self, "share", share)
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        """Return payoffs of the base law, a share of them replaced by outliers."""
         payoffs = self.base.sample(f, rng)
         outlying = rng.random(f.size) < self.share
         signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
         return np.where(outlying, f + self.size * signs, payoffs)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return bounds on E|y|^p of contaminated payoffs, (n,)."""
         outlier = two_sided(p, f, self.size)
         return (1.0 - self.share) * self.base.moment_bound(p - 1.0, f) + self.share * outlier
 

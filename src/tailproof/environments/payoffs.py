@@ -35,14 +35,17 @@ class ParetoPayoff(CheckedLaw):
     shape: float = 2.0
 
     def _payoff_scale(self, f: Array) -> Array:
+        """Return the smallest payoff of each mean f (n,)."""
         if f.size and float(f.min()) <= 0.0:
             raise ValueError(f"`f > 0` must hold for Pareto payoffs, but got f={float(f.min())!r}.")
         return f * ((self.shape - 1.0) / self.shape)
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        """Return one Pareto payoff for each mean f (n,)."""
         return self._payoff_scale(f) * (1.0 + rng.pareto(self.shape, f.size))
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return E|y|^p of Pareto payoffs, (n,)."""
         require_moment(p, "shape", self.shape)
         return self.shape * self._payoff_scale(f) ** p / (self.shape - p)
 
@@ -62,10 +65,12 @@ class MultiplicativeLogNormal(CheckedLaw):
     sigma: float
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        """Return f times log-normal noise of mean 1, (n,)."""
         payoffs: Array = f * np.exp(self.sigma * rng.standard_normal(f.size) - self.sigma**2 / 2.0)
         return payoffs
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return E|y|^p of payoffs with log-normal factors, (n,)."""
         moments: Array = math.exp(self.sigma**2 * p * (p - 1.0) / 2.0) * np.abs(f) ** p
         return moments
 
@@ -118,8 +123,10 @@ class TwoPoint(CheckedLaw):
         return np.minimum(size / self.jump, 1.0)
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
+        """Return payoffs that are 0 or a jump, with means f (n,)."""
         jumps = rng.random(f.size) < self.probability(f)
         return np.where(jumps, np.sign(f) * self.jump, 0.0)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
+        """Return E|y|^p of payoffs that are 0 or a jump, (n,)."""
         return self.probability(f) * self.jump**p

@@ -118,6 +118,7 @@ def compare_variants(panel: Panel, records: Records) -> Iterator[VariantComparis
 
 
 def _variant_interval(paired: Array) -> tuple[float | None, float | None]:
+    """Return the t-interval of the mean of paired differences to the base policy."""
     n = len(paired)
     if n < 2:
         return None, None
@@ -182,6 +183,7 @@ def describe_variants(plan: Plan, records: Records) -> dict[str, str]:
 
 
 def _variant_regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) -> str:
+    """Say how the regret of a variant compares with the paper's policy, panel by panel."""
     base = POLICIES[cases[0][1].base].title
     verdicts = "; ".join(
         f"{words} in " + listed([_variant_numbers(*case) for case in chosen])
@@ -198,6 +200,7 @@ def _variant_regret_sentences(cases: Sequence[tuple[Panel, VariantComparison]]) 
 
 
 def _variant_numbers(panel: Panel, comparison: VariantComparison) -> str:
+    """Return the regrets of a variant and its base in one panel, as text."""
     text = f"{panel.letter} ({comparison.mean:.3f} against {comparison.base_mean:.3f}"
     if comparison.lower is None or comparison.upper is None:
         return text + ", one repetition)"
@@ -205,6 +208,7 @@ def _variant_numbers(panel: Panel, comparison: VariantComparison) -> str:
 
 
 def _variant_band_sentence(panel: Panel, comparison: VariantComparison, records: Records) -> str:
+    """Say how the band of a variant compares with the base's in panel f."""
     key, base = comparison.policy, comparison.base
     fit, base_fit = (truncation_fit(panel, records, name) for name in (key, base))
     inside = "holds" if fit.band_holds_f else "does not hold"
@@ -216,5 +220,5 @@ def _variant_band_sentence(panel: Panel, comparison: VariantComparison, records:
 
 
 def listed(items: Sequence[str]) -> str:
-    """Join items as a sentence does: "a, b and c"."""
+    """Join items of a sentence on variants as in "a, b and c"."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -62,6 +62,7 @@ def _figure_legend(figure: Any, axes: Iterable[Any]) -> None:
 def _draw_regret_curves(
     axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy], variants: bool
 ) -> None:
+    """Draw mean and standard deviation of R_t / t of each policy of a panel."""
     rounds = panel.recorded_rounds
     for place, policy in enumerate(policies):
         key = policy.key
@@ -84,6 +85,7 @@ def _draw_regret_curves(
 
 
 def _draw_paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
+    """Draw the values that were read off the paper's figure."""
     recorded = {t: panel.paper_value(policy.key, t) for t in panel.recorded_rounds.tolist()}
     values = {t: value for t, value in recorded.items() if value is not None}
     if values:
@@ -93,6 +95,7 @@ def _draw_paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
 
 
 def _draw_bands(axis: Any, panel: Panel, records: Records, policies: list[FigurePolicy]) -> None:
+    """Draw posterior means and bands of panel f, with the function."""
     x = ARMS[:, 0]
     f = None
     for policy in policies:

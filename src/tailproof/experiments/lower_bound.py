@@ -68,6 +68,7 @@ def lower_rate(source: LowerBound, horizons: NDArray[np.int64]) -> Array:
 
 
 def _log_slope(horizons: NDArray[np.int64], values: Array) -> float:
+    """Return the slope of ln(values) over ln(horizons): the exponent of the regret."""
     usable = np.isfinite(values) & (values > 0.0)
     if usable.sum() < 2:
         return float("nan")

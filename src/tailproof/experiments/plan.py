@@ -66,7 +66,7 @@ class Task:
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """Name of the task: panel, policy, repetition."""
+        """Name of the task in the plan: panel, policy, repetition."""
         return self.panel.letter, self.policy, self.repetition
 
     def sequence(self, purpose: str) -> np.random.SeedSequence:
@@ -135,6 +135,7 @@ def source_digest(package: Path) -> str:
 
 
 def _panel_in_manifest(panel: Panel) -> dict[str, Any]:
+    """Return what the manifest of a results folder says of a panel."""
     return {
         "title": panel.title,
         "rounds": panel.rounds,

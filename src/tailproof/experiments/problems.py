@@ -254,6 +254,7 @@ class LowerBound:
 
 @functools.lru_cache(maxsize=64)  # a bisection of a bisection: a third of a second
 def _hard_instance(source: LowerBound, horizon: int) -> HardInstance:
+    """Return the problem of panel g: the lower bound's instance for a horizon."""
     constants = (source.norm_bound, source.alpha, source.v)
     return HardInstance.for_horizon(source.kernel, 1, *constants, horizon=horizon, exact_norm=True)
 

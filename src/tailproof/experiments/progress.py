@@ -63,6 +63,7 @@ class Progress:
         self._show_progress()
 
     def _show_progress(self) -> None:
+        """Update the display of the reproduction's runs, but for the last one."""
         if self._done < self._total:  # leaving the display shows the last state
             self._display.update()
 
@@ -78,7 +79,7 @@ class Progress:
         return sum(left * expected[kind] for kind, left in self._left.items()) / self._workers
 
     def line(self) -> str:
-        """Return the line of progress to show."""
+        """Return the line of progress of the reproduction."""
         share = self._done / self._total if self._total else 1.0
         text = f"{self._done} of {self._total} runs ({share:.0%})"
         if self._done == self._total:

@@ -84,6 +84,7 @@ def report_values(
 
 
 def _report_cell(value: float | None, form: str) -> str:
+    """Return a number as a cell of the reproduction's report; a dash for None."""
     return NONE if value is None else format(value, form)
 
 
@@ -119,6 +120,7 @@ def _report_rows_of_growth(panels: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _report_rows_of_crossings(panels: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield from which round on a policy is below TGP-UCB, for the report."""
     for letter, panel in panels.items():
         for key, crossing in panel.get("crossings", {}).items():
             at, paper = crossing["round"], crossing["paper"]
@@ -130,6 +132,7 @@ def _report_rows_of_crossings(panels: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _report_rows_of_variants(panels: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield regrets of variants beside those of their base policies, for the report."""
     for letter, panel in panels.items():
         for key, variant in panel["variants"].items():
             lower, upper = variant["lower"], variant["upper"]

@@ -128,6 +128,7 @@ def choose_panels(
 
 
 def _notices_of_sizes(plan: Plan, chosen: Mapping[str, panels.Panel]) -> list[str]:
+    """Return what a reader of the reproduction must know of sizes and panels left out."""
     notices = []
     small = [panel.letter for panel in plan.panels if not panel.at_paper_size]
     if small:

@@ -39,11 +39,13 @@ def write_results(plan: Plan, records: Records, out: Path) -> dict[str, Any]:
 
 
 def _write_result_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a CSV table of the reproduction."""
     with atomic_write(path, "w") as stream:
         csv.writer(stream, lineterminator="\n").writerows([header, *rows])
 
 
 def _regret_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
+    """Yield R_t / t of every run at the recorded rounds."""
     for task in plan.tasks():
         panel, policy, repetition = task.name
         regret = records[task.name]["regret_per_round"]
@@ -52,6 +54,7 @@ def _regret_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
 
 
 def _curve_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
+    """Yield function, mean and deviation of panel f at every arm."""
     for task in plan.tasks():
         panel, policy, repetition = task.name
         if panel == "f":
@@ -71,6 +74,7 @@ def summary(plan: Plan, records: Records) -> dict[str, Any]:
 
 
 def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
+    """Return what the results file of the reproduction says of a panel."""
     result: dict[str, Any] = {
         "title": panel.title,
         "rounds": panel.rounds,
@@ -96,6 +100,7 @@ def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
 
 
 def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
+    """Return the mean curve of a policy in a panel, with the paper's values."""
     curves = comparisons.regrets(panel, records, key)
     means, deviations = curves.mean(axis=0).tolist(), comparisons.sample_std(curves).tolist()
     curve = []
@@ -113,6 +118,7 @@ def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
 
 
 def _band_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
+    """Return how well the band of panel f holds the function."""
     fit = comparisons.truncation_fit(panel, records, key)
     return {
         "largest_error": fit.error,

@@ -64,6 +64,7 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
 
 
 def _check_folder_manifest(out: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest of a results folder, or refuse a folder with another one."""
     path = out / MANIFEST
     if not path.exists():
         if (out / RUNS).exists():
@@ -111,6 +112,7 @@ def differences(found: Any, wanted: Any, where: str = "") -> Iterable[str]:
 
 
 def _short_json_value(value: Any) -> str:
+    """Return a value of a manifest as JSON, short enough for an error."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + ".."
 

@@ -152,6 +152,7 @@ def cluster_pool(address: str, *, patience: float = 10.0) -> tuple[Pool, int]:
 
 
 def _cluster_client(address: str, patience: float) -> Any:
+    """Return a client of the Dask scheduler at an address."""
     distributed = require("distributed", "cluster")
     try:
         return distributed.Client(address, timeout=patience, set_as_default=False)

@@ -102,6 +102,7 @@ def _statement_lower_bound(
 
 
 def _statement_values(panel: Panel, records: Records) -> Iterator[Statement]:
+    """Yield whether mean regrets agree with the values read off the paper's figure."""
     rounds = panel.recorded_rounds.tolist()
     for key, values in panel.paper.values.items():
         curve = regrets(panel, records, key).mean(axis=0)
@@ -116,6 +117,7 @@ def _statement_values(panel: Panel, records: Records) -> Iterator[Statement]:
 
 
 def _statement_order(panel: Panel, records: Records) -> Iterator[Statement]:
+    """Yield whether the policies end in the paper's order, and cross where they do there."""
     letter, paper = panel.letter, panel.paper
     last = {key: regrets(panel, records, key)[:, -1] for key in paper.values}
     order = [key for key in ("nystrom", "qff", "tgp") if key in last]
@@ -146,6 +148,7 @@ def _statement_order(panel: Panel, records: Records) -> Iterator[Statement]:
 
 
 def _statement_truncation(panel: Panel, records: Records) -> Iterator[Statement]:
+    """Yield what the paper says of the truncated mean and band in panel f."""
     if "gp-truncated" in panel.policies:
         fit = truncation_fit(panel, records, "gp-truncated")
         yield Statement(

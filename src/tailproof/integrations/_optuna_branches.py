@@ -44,6 +44,7 @@ class Branch:
         return {name: merged[name] for name in sorted(merged)}
 
     def _nearest(self, params: Mapping[str, Any], adapter: SpaceAdapter) -> FrozenTrial:
+        """Return the trial of the branch that is nearest to a configuration."""
         space = adapter.space
         given = adapter.from_optuna(params)
         inside = [(t, adapter.from_optuna(t.params)) for t in self.trials]
@@ -82,6 +83,7 @@ def _common(trials: Sequence[FrozenTrial], *, restrict: bool) -> dict[str, BaseD
 
 
 def _restricted(dist: BaseDistribution, values: Iterable[Any]) -> BaseDistribution:
+    """Return a distribution of the values seen, as far as it is discrete."""
     if isinstance(dist, CategoricalDistribution):
         seen = {int(dist.to_internal_repr(value)) for value in values}
         return CategoricalDistribution([dist.choices[i] for i in sorted(seen)])
@@ -93,6 +95,7 @@ def _restricted(dist: BaseDistribution, values: Iterable[Any]) -> BaseDistributi
 
 
 def _only_value(dist: BaseDistribution) -> Any:
+    """Return the one value of a distribution of one value."""
     if isinstance(dist, CategoricalDistribution):
         return dist.choices[0]
     assert isinstance(dist, FloatDistribution | IntDistribution)

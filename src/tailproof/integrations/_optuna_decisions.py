@@ -45,12 +45,12 @@ class StudyRace:
 
     @classmethod
     def of(cls, study: Study) -> StudyRace | None:
-        """Return the race of a study, if there is one."""
+        """Return the confirmation race of a study, if there is one."""
         stored = whole_study(study).user_attrs.get(RACE)
         return None if not stored else cls(stored["candidates"], stored["start"], stored["runs"])
 
     def store(self, study: Study) -> None:
-        """Write the race into the study."""
+        """Write the confirmation race into the study."""
         value = {"candidates": self.candidates, "start": self.start, "runs": self.runs}
         study.set_user_attr(RACE, value)
 
@@ -197,12 +197,13 @@ class StoppingCallback:
 
 
 def _finished(study: Study, start: int) -> int:
-    """Return how many trials from number `start` on have ended."""
+    """Return how many trials of the race, from number `start` on, have ended."""
     trials = study.get_trials(deepcopy=False)
     return sum(trial.state.is_finished() for trial in trials[start:])
 
 
 def _sampler_of(study: Study) -> TailproofSampler:
+    """Return the TailproofSampler of a study, or raise an error."""
     from tailproof.integrations.optuna import TailproofSampler  # it imports this module
 
     if not isinstance(study.sampler, TailproofSampler):

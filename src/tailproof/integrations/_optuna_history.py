@@ -15,8 +15,7 @@ from tailproof._util.checks import LARGEST_PAYOFF
 from tailproof.integrations._optuna_decisions import is_baseline, is_failure
 from tailproof.integrations._optuna_internals import enqueued_params
 from tailproof.integrations._optuna_space import SpaceAdapter
-from tailproof.search.measurements import measured
-from tailproof.search.trials import Trial
+from tailproof.search.trials import Trial, measured
 
 # User attributes of a trial that tell more than its value.
 PAYOFFS, SEM, N = "tailproof:payoffs", "tailproof:sem", "tailproof:n"
@@ -34,6 +33,7 @@ class StudyHistory:
         self._reset_history()
 
     def _reset_history(self) -> None:
+        """Forget all trials of the study."""
         # Complete trials of a finite value; those of one update are in order of completion.
         self.payoffs: list[FrozenTrial] = []
         # Parameters that every complete trial has, with equal distributions; sorted by name.
@@ -78,6 +78,7 @@ class StudyHistory:
                 self.baseline = latest
 
     def _add_trial_to_history(self, trial: FrozenTrial) -> None:
+        """Add a complete trial: its payoff and its parameters."""
         if trial.constraints and self.constrained is None:
             self.constrained = trial
         new = trial.distributions

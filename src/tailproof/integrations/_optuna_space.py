@@ -94,6 +94,7 @@ class SpaceAdapter:
         }
 
     def _distribution_contains(self, name: str, stored: float) -> bool:
+        """Whether a stored value of Optuna lies in the parameter's distribution."""
         dist = self._distributions[name]
         if isinstance(dist, CategoricalDistribution):
             return stored in range(len(dist.choices))
@@ -127,6 +128,7 @@ def modeled(distributions: Distributions) -> dict[str, BaseDistribution]:
 
 
 def _space_entry(name: str, dist: BaseDistribution) -> Float | Int | Choice:
+    """Return the parameter that stands for one of Optuna's distributions."""
     if isinstance(dist, FloatDistribution):
         return Float(dist.low, dist.high, log=dist.log, step=dist.step)
     if isinstance(dist, IntDistribution):

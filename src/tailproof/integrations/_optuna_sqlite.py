@@ -87,6 +87,7 @@ class SQLiteStorage(RDBStorage):
         self._lock_transactions()
 
     def _lock_transactions(self) -> None:
+        """Let every transaction of SQLite take the write lock when it begins."""
         import sqlalchemy
 
         def connect(connection: Any, _: Any) -> None:
@@ -193,6 +194,7 @@ def warn_if_shared(study: Study, running: Iterable[FrozenTrial]) -> None:
 
 
 def _is_process_alive(process: int) -> bool:
+    """Whether a process of this machine lives; True where that cannot be asked."""
     if os.name != "posix":
         return True  # not to be asked without ending it
     try:

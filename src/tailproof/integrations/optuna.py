@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 from tailproof._util import checks
-from tailproof.integrations._optuna_branches import Branch, branches
+from tailproof.integrations._optuna_branches import branches
 from tailproof.integrations._optuna_decisions import (
     StoppingCallback,
     StudyRace,
@@ -31,16 +30,16 @@ from tailproof.integrations._optuna_decisions import (
 from tailproof.integrations._optuna_history import (
     StudyHistory,
     model_params,
-    planned_params,
     told_of,
 )
 from tailproof.integrations._optuna_internals import set_system_attr, whole_study
+from tailproof.integrations._optuna_model import PROPOSAL, StudyCache, StudyModel
 from tailproof.integrations._optuna_overdue import release_overdue
-from tailproof.integrations._optuna_space import Distributions, SpaceAdapter, modeled
+from tailproof.integrations._optuna_space import modeled
 from tailproof.integrations._optuna_sqlite import SQLiteStorage, note_process, warn_if_shared
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
-from tailproof.search.trials import Recommendation
+from tailproof.search.results import Recommendation
 
 __all__ = [
     "SQLiteStorage",
@@ -53,11 +52,7 @@ __all__ = [
     "resume_search",
 ]
 
-# Under this key a trial carries the point proposed for it, for the other workers, until Optuna has
-# stored its parameters one by one; and for the worker that runs it again if this one dies.
-PROPOSAL = "tailproof:proposal"
 MAX_STUDIES = 8  # whose histories a sampler keeps
-MAX_UNPLACED = 8  # running trials at most whose point is guessed, the latest
 
 
 class TailproofSampler(BaseSampler):
@@ -120,7 +115,8 @@ class TailproofSampler(BaseSampler):
         self._clear_study_caches()
 
     def _clear_study_caches(self) -> None:
-        self._studies: dict[str, _StudyCache] = {}
+        """Forget what was read of the studies."""
+        self._studies: dict[str, StudyCache] = {}
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -147,7 +143,7 @@ class TailproofSampler(BaseSampler):
         with self._lock:
             cache = self._read_study(study)
             cache.fresh_for = trial.number
-            _warn_if_conditional(cache, study)
+            cache.warn_if_conditional(study)
             return modeled(cache.history.common or {})
 
     def sample_relative(
@@ -188,7 +184,7 @@ class TailproofSampler(BaseSampler):
         uniform = RandomSampler(seed=int(mixed[0]))
         return uniform.sample_independent(study, trial, param_name, param_distribution)
 
-    def _common_model(self, study: Study) -> _StudyModel:
+    def _common_model(self, study: Study) -> StudyModel:
         """Return the model of the parameters that all complete trials have in common."""
         with self._lock:
             cache = self._read_study(study)
@@ -202,13 +198,13 @@ class TailproofSampler(BaseSampler):
             model.follow(cache.history, StudyRace.of(study))
             return model
 
-    def _read_study(self, study: Study) -> _StudyCache:
+    def _read_study(self, study: Study) -> StudyCache:
         """Return the cache of the study, brought up to date."""
         _refuse_many_objectives(study)
         # A pruner that works in brackets shows each sampler its bracket only. Complete trials of
         # all brackets had the whole budget: they belong to one model.
         study = whole_study(study)
-        cache = self._studies.pop(study.study_name, None) or _StudyCache()
+        cache = self._studies.pop(study.study_name, None) or StudyCache()
         self._studies[study.study_name] = cache  # now the latest used
         if len(self._studies) > MAX_STUDIES:
             del self._studies[next(iter(self._studies))]
@@ -216,96 +212,6 @@ class TailproofSampler(BaseSampler):
         _refuse_constraints(cache.history)
         warn_if_shared(study, cache.history.running)
         return cache
-
-
-class _StudyCache:
-    """The history of one study, and the model of its latest search space."""
-
-    def __init__(self) -> None:
-        self.history = StudyHistory()
-        self.fresh_for: int | None = None  # the trial for which the study was read a moment ago
-        self._model: _StudyModel | None = None
-        self._model_key: tuple[Any, ...] = ()
-        self.warned = False  # that not all parameters are chosen together
-
-    def model(self, space: Distributions, minimize: bool, options: Options | None) -> _StudyModel:
-        """Return the model of a search space, told all payoffs of the history."""
-        key = (dict(space), minimize, options, self.history.generation)
-        if self._model is None or key != self._model_key:
-            self._model, self._model_key = _StudyModel(space, minimize, options), key
-        self._model.update(self.history.payoffs)
-        return self._model
-
-    def branch_model(
-        self, branch: Branch, space: Distributions, minimize: bool, options: Options | None
-    ) -> _StudyModel:
-        """Return the model of one branch; that of all payoffs is kept."""
-        if len(branch.trials) == len(self.history.payoffs):
-            return self.model(space, minimize, options)
-        model = _StudyModel(space, minimize, options)
-        model.update(branch.trials)
-        return model
-
-
-class _StudyModel:
-    """An optimizer over one search space, told the payoffs of a history one after the other.
-
-    The optimizer's own seed is 0, so that recommendations do not depend on who asks for them.
-    """
-
-    def __init__(self, space: Distributions, minimize: bool, options: Options | None) -> None:
-        self.adapter = SpaceAdapter(space)
-        self.optimizer = Optimizer(self.adapter.space, seed=0, minimize=minimize, options=options)
-        self._told = 0  # payoffs of the history
-        self._failed = 0  # failures of the history
-        self._numbers: dict[int, int] = {}  # Optuna's numbers by those of the optimizer
-
-    def update(self, payoffs: list[FrozenTrial]) -> None:
-        for trial in payoffs[self._told :]:
-            self._told += 1
-            params = model_params(trial, self.adapter)
-            if params is not None:
-                added = self.optimizer.add(params, **told_of(trial))
-                self._numbers[added.number] = trial.number
-
-    def follow(self, history: StudyHistory, race: StudyRace | None) -> None:
-        """Take failures, baseline and race of the study."""
-        for trial in history.failures[self._failed :]:
-            self._failed += 1
-            params = self.adapter.from_optuna(trial.params)
-            if params is not None:
-                added = self.optimizer.add_failure(params)
-                self._numbers[added.number] = trial.number
-        current = history.baseline
-        params = None if current is None else self.adapter.from_optuna(planned_params(current))
-        if params is not None:
-            self.optimizer.baseline(params)
-        self.optimizer.resume_search()
-        if race is not None:
-            unpacked = [self.adapter.unpack(packed) for packed in race.candidates]
-            known = [self.adapter.from_optuna(candidate) for candidate in unpacked]
-            candidates = [candidate for candidate in known if candidate is not None]
-            if candidates:
-                runs = [own for own, number in self._numbers.items() if number >= race.start]
-                self.optimizer.resume_confirmation(candidates, runs)
-
-    def propose(self, trial: FrozenTrial, running: list[FrozenTrial], seed: int) -> dict[str, Any]:
-        others = [other for other in running if other.number != trial.number]
-        points = {other.number: self._point_of_running(other) for other in others}
-        pending = [point for point in points.values() if point is not None]
-        # Workers that are choosing at this moment have not stored a proposal. Of the same data
-        # all would choose alike; so each leaves to those before it what it would have chosen.
-        first = trial.number - min(len(running), MAX_UNPLACED)
-        for number in range(max(first, 0), trial.number):
-            if number in points and points[number] is None:
-                pending.append(self.optimizer.propose(number, pending=pending, seed=seed))
-        proposed = self.optimizer.propose(trial.number, pending=pending, seed=seed)
-        return self.adapter.to_optuna(proposed)
-
-    def _point_of_running(self, running: FrozenTrial) -> dict[str, Any] | None:
-        """Return the point of a running trial; None if it is not stored yet."""
-        proposed = self.adapter.unpack(running.system_attrs.get(PROPOSAL, {}))
-        return self.adapter.from_optuna({**proposed, **planned_params(running)})
 
 
 def recommend(
@@ -411,6 +317,7 @@ def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
 
 
 def _refuse_many_objectives(study: Study) -> None:
+    """Raise an error for a study of several objectives."""
     if len(study.directions) > 1:
         directions = [direction.name.lower() for direction in study.directions]
         raise ValueError(
@@ -420,6 +327,7 @@ def _refuse_many_objectives(study: Study) -> None:
 
 
 def _refuse_constraints(history: StudyHistory) -> None:
+    """Raise an error for a study whose trials have constraints."""
     trial = history.constrained
     if trial is not None:
         raise ValueError(
@@ -430,21 +338,8 @@ def _refuse_constraints(history: StudyHistory) -> None:
 
 
 def _study_minimizes(study: Study) -> bool:
+    """Whether the one objective of a study is minimized."""
     return study.directions[0] == StudyDirection.MINIMIZE
-
-
-def _warn_if_conditional(cache: _StudyCache, study: Study) -> None:
-    """Warn once a study of parameters that are drawn at random because not all trials have them."""
-    others = cache.history.names - (cache.history.common or {}).keys()
-    if others and not cache.warned:
-        cache.warned = True
-        shown = ", ".join(sorted(others)[:10]) + (", ..." if len(others) > 10 else "")
-        warnings.warn(
-            f"the study {study.study_name!r} has parameters that not all complete trials share "
-            f"with one distribution ({shown}): TailproofSampler draws them at random. `recommend` "
-            "models each branch of such a conditional space by itself.",
-            stacklevel=2,
-        )
 
 
 def _sampler_entropy() -> int:

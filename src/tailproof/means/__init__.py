@@ -1,7 +1,8 @@
 """Robust means of heavy-tailed payoffs: estimate, practical intervals, confidence sequences.
 
 `robust_mean` needs no constants; its intervals are practical, measured in docs/compare.md.
-`sequences` holds intervals that may be looked at after every payoff.
+`sample_interval` is that of one sample; `sequences` holds intervals that may be looked at after
+every payoff.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from tailproof._util import lazy
 
 if TYPE_CHECKING:
     from tailproof.means.intervals import Interval, Statistic
+    from tailproof.means.one_sample import sample_interval
     from tailproof.means.robust import MeanEstimate, robust_mean
     from tailproof.means.sequences import asymptotic_sequence, catoni_sequence
 
@@ -20,6 +22,9 @@ __all__ = [
     "asymptotic_sequence",
     "catoni_sequence",
     "robust_mean",
+    "sample_interval",
 ]
 
-__getattr__, __dir__ = lazy.attach(__name__, ("intervals", "robust", "sequences"), __all__)
+__getattr__, __dir__ = lazy.attach(
+    __name__, ("intervals", "one_sample", "robust", "sequences"), __all__
+)

@@ -47,7 +47,7 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """Upper minus lower end."""
+        """Upper minus lower end of an interval."""
         return self.upper - self.lower
 
     def __contains__(self, value: float) -> bool:
@@ -119,6 +119,7 @@ class Statistic:
 
 
 def _hall(t: float, g: float) -> float:
+    """Return Hall's cubic transformation of a t-statistic for the skewness g."""
     return t + g * t**2 / 3.0 + g**2 * t**3 / 27.0 + g / 6.0
 
 

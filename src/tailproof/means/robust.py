@@ -212,6 +212,7 @@ def _skewness(psi: Array, variance: float) -> float:
 
 
 def _largest_share(values: Array) -> float:
+    """Return the share of the largest squared deviation in the sum of them."""
     size = np.abs(values - values.mean())
     largest = float(size.max())
     if largest == 0.0:

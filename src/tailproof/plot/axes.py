@@ -86,7 +86,7 @@ def draw_payoffs(ax: Axes, x: Array, record: SearchRecord, limits: tuple[float, 
 
 
 def draw_band(ax: Axes, x: Any, lower: Any, upper: Any, level: float) -> None:
-    """Draw the band of an interval."""
+    """Draw the band of an interval on an axis."""
     label = f"{100 * level:g} % interval"
     ax.fill_between(x, lower, upper, color=MEAN, alpha=0.18, lw=0, label=label)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailproof._util.optional import require
-from tailproof._util.plotting import new_figure
+from tailproof._util.plotting import new_figure, plain_text
 from tailproof.plot import axes as on
 from tailproof.plot.record import SearchRecord, grid, record_of
 from tailproof.search import importance as search_importance
-from tailproof.search.trials import Prediction
+from tailproof.search.results import Prediction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,13 +30,8 @@ def _picture(draw: Draw) -> Callable[..., Figure]:
 
     @functools.wraps(draw)
     def of_search(search: Any, *, level: float = 0.9) -> Figure:
-        matplotlib = require("matplotlib", "plot")
-        record = record_of(search, level=level)
-        # Names and options are text, never formulas; browsers have the fonts missing here.
-        style = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
-        with warnings.catch_warnings(), matplotlib.rc_context(style):
-            warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
-            return draw(record)
+        with plain_text(font_size=9.0):
+            return draw(record_of(search, level=level))
 
     return of_search
 
@@ -101,6 +94,8 @@ def slices(record: SearchRecord) -> Figure:
             on.draw_band(ax, x, lower, upper, found.level)
         x = on.axis_places(record.space, name, [best.params[name]])
         ax.plot(x, [best.mean], "o", color=on.RECOMMENDED, ms=5, label="recommended", zorder=5)
+        if ax.get_yscale() == "log":
+            on.label_log_scale(ax.yaxis, ax.get_ylim())
         if now is not None:
             place = on.axis_places(record.space, name, [now.params[name]])[0]
             ax.axvline(place, color=on.BASELINE, lw=1, ls="--", label="baseline's value")
@@ -175,8 +170,18 @@ def pairs(record: SearchRecord) -> Figure:
         x = on.axis_places(record.space, first, x_values)
         y = on.axis_places(record.space, second, y_values)
         colors = "viridis_r" if record.minimize else "viridis"
-        mesh = ax.pcolormesh(x, y, z, shading="nearest", cmap=colors, rasterized=True)
-        figure.colorbar(mesh, ax=ax, label="robust mean" if (first, second) == shown[-1] else "")
+        decades = on.spans_decades(record.values) and float(z.min()) > 0.0
+        mesh = ax.pcolormesh(
+            *(x, y, z),
+            shading="nearest",
+            cmap=colors,
+            rasterized=True,
+            norm="log" if decades else "linear",
+        )
+        label = "robust mean" if (first, second) == shown[-1] else ""
+        bar = figure.colorbar(mesh, ax=ax, label=label)
+        if decades:
+            on.label_log_scale(bar.ax.yaxis, (float(z.min()), float(z.max())))
         seen = [
             on.axis_places(record.space, n, [p[n] for p in record.params]) for n in (first, second)
         ]
@@ -241,6 +246,7 @@ def failures(record: SearchRecord) -> Figure:
 
 
 def _rate(failed: Any) -> float:
+    """Return the share of failed trials; 0 if there are none."""
     return float(failed.mean()) if len(failed) else 0.0
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tailproof.search.loop import Result
 from tailproof.search.optimizer import Optimizer
+from tailproof.search.results import Recommendation
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
-from tailproof.search.trials import Recommendation
 
 Array = NDArray[np.float64]
 
@@ -56,18 +56,18 @@ class SearchRecord:
 
     @property
     def space(self) -> Space:
-        """The space that was searched."""
+        """The space of the recorded search."""
         assert isinstance(self.optimizer.space, Space)
         return self.optimizer.space
 
     @property
     def minimize(self) -> bool:
-        """Whether payoffs are costs."""
+        """Whether the recorded payoffs are costs."""
         return self.optimizer.minimize
 
     @property
     def names(self) -> list[str]:
-        """The parameters that are not fixed."""
+        """The parameters of the recorded search that are not fixed."""
         parameters = self.space.parameters
         return [name for name in self.space.names if not isinstance(parameters[name], Fixed)]
 
@@ -94,6 +94,7 @@ def record_of(search: Any, *, level: float = 0.9) -> SearchRecord:
 def _record_of_optimizer(
     optimizer: Optimizer, level: float, seconds: Sequence[float]
 ) -> SearchRecord:
+    """Return what pictures show of an optimizer over a Space."""
     if not isinstance(optimizer.space, Space):
         raise ValueError(
             f"`search` must be over a Space of parameters, but got {optimizer.space!r}."

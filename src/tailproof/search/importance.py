@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof.search.acquisition.optimize import sobol
+from tailproof.search.acquisition import sobol
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.space.parameters import Fixed
 from tailproof.search.space.space import Space
@@ -64,21 +64,21 @@ def importance(optimizer: Optimizer, *, level: float = 0.9) -> list[Importance]:
     space = optimizer.space
     if not isinstance(space, Space):
         raise ValueError(f"`optimizer` must be over a Space of parameters, but got {space!r}.")
-    optimizer._need_payoffs()
+    optimizer._log.require_payoffs()
     names = [name for name in space.names if not isinstance(space.parameters[name], Fixed)]
     rng = np.random.default_rng([optimizer.seed, len(optimizer), 13])
     both = sobol(2 * len(names), _POINTS, rng)
     designs = _designs(both[:, : len(names)], both[:, len(names) :])
     U = space.snap(np.vstack(designs))
-    mean = optimizer._predict_places(U, level).mean[None]
-    draws = optimizer._mean_draws(U, _DRAWS, rng)
+    mean = optimizer._model.predict(U, level).mean[None]
+    draws = optimizer._model.draw_means(U, _DRAWS, rng)
     shares, spread = _total_effects(mean, len(names))[0], _total_effects(draws, len(names))
     tail = (1.0 - level) / 2.0
     lower, upper = np.quantile(spread, [tail, 1.0 - tail], axis=0)
-    return [
-        Importance(name, float(s), float(min(low, s)), float(max(high, s)), level)
-        for name, s, low, high in zip(names, shares, lower, upper, strict=True)
-    ]
+    lower, upper = np.minimum(lower, shares), np.maximum(upper, shares)
+    # Estimates from samples can exceed 1, shares cannot.
+    ends = np.minimum([shares, lower, upper], 1.0).T.tolist()
+    return [Importance(name, *of_name, level) for name, of_name in zip(names, ends, strict=True)]
 
 
 def _designs(A: Array, B: Array) -> list[Array]:

@@ -14,8 +14,9 @@ from tailproof.search.decision.race import candidates_for, confirmation_runs, se
 from tailproof.search.decision.stopping import StoppingRule
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
+from tailproof.search.results import Recommendation
 from tailproof.search.space.space import Configurations, Space
-from tailproof.search.trials import CompletedTrial, FailedTrial, Recommendation
+from tailproof.search.trials import CompletedTrial, FailedTrial
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,6 +62,7 @@ class Result:
         return self.optimizer.to_frame()
 
     def _repr_html_(self) -> str:
+        """Return the optimizer's HTML, for notebooks."""
         return self.optimizer._repr_html_()
 
 
@@ -207,6 +209,7 @@ class _Loop:
         self._skip = on_error == "skip" or optimizer.fail_value is not None
 
     def run(self) -> Result:
+        """Search, confirm and recommend; what the objective raises takes the optimizer along."""
         optimizer, bar = self._optimizer, _LoopProgress(self._evaluations)
         stopped = "interrupted"
         try:
@@ -244,6 +247,7 @@ class _Loop:
         return total, "evaluations"
 
     def _evaluate(self, bar: _LoopProgress, display: LiveDisplay) -> None:
+        """Ask for one trial, call the objective, and tell its payoff or its failure."""
         trial = self._optimizer.ask()
         begin = time.perf_counter()
         try:
@@ -275,6 +279,6 @@ class _LoopProgress:
         self._last = f", last {payoff}, {duration(each * (self._total - self._done))} left"
 
     def render(self) -> Table:
-        """Return the bar of evaluations and the text beside it."""
+        """Return what maximize and minimize show: the bar of evaluations and the text beside it."""
         text = f"{self._done}/{self._total}{self._last}"
         return progress_bar(self._done, self._total, f"{text}; {self.gain}" if self.gain else text)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tailproof._util import checks
 from tailproof.search.model.correlation import KERNELS, KernelLayout
+from tailproof.search.model.parameters import ModelConfig
 from tailproof.search.space.space import Configurations, Space
 
 
@@ -81,6 +82,12 @@ def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
 def _tuple_of_groups(value: Any) -> tuple[Any, ...]:
     """Return what an iterable holds; nothing for text and what is no iterable."""
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
+
+
+def model_config(space: Space | Configurations, options: Options) -> ModelConfig:
+    """Return how the model of a space is fitted under the options."""
+    layout = kernel_layout(space, options)
+    return ModelConfig(layout, options.warp, options.noise, options.corrects_mean)
 
 
 def kernel_layout(space: Space | Configurations, options: Options) -> KernelLayout:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.optional import require
-from tailproof.search.trials import Comparison, Recommendation
+from tailproof.search.results import Comparison, Recommendation
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
@@ -22,9 +22,9 @@ def to_rows(optimizer: Optimizer) -> list[dict[str, Any]]:
     """
     values = {done.trial.number: done.value for done in optimizer.trials}
     clipped = dict(zip(values, optimizer.clipped.tolist(), strict=True))
-    failed, pending = optimizer._plan.failed, optimizer._pending
+    failed, pending = optimizer._log.failed, optimizer._log.pending
     rows = []
-    for number, (trial, _) in optimizer._trials.items():
+    for number, (trial, _) in optimizer._log.started.items():
         state = "complete" if number in values else "withdrawn"
         state = "failed" if number in failed else "pending" if number in pending else state
         row: dict[str, Any] = {
@@ -45,7 +45,7 @@ def to_frame(optimizer: Optimizer) -> Any:
 
 
 def recommendation_html(found: Recommendation) -> str:
-    """Return a recommendation as an HTML table."""
+    """Return a recommendation as an HTML table, for notebooks."""
     rows = [("recommended", found.params, found.mean, found.lower, found.upper, found.payoffs)]
     now = found.baseline
     if now is not None:
@@ -60,10 +60,12 @@ def recommendation_html(found: Recommendation) -> str:
 
 
 def _compared(now: Comparison | None) -> str:
+    """Return the comparison with the baseline as a line of HTML."""
     return "" if now is None else f"{escape(str(now)).capitalize()}.<br>"
 
 
 def _cells(params: Mapping[str, Any]) -> list[str]:
+    """Return the values of a configuration as cells of an HTML table."""
     shown = ("" if value is None else value for value in params.values())
     return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown]
 
@@ -80,7 +82,7 @@ def optimizer_html(optimizer: Optimizer) -> str:
 
 
 def html_table(header: Any, rows: Any) -> str:
-    """Return an HTML table, everything escaped.
+    """Return an HTML table for notebooks, everything escaped.
 
     Examples
     --------

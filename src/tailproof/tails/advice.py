@@ -118,6 +118,7 @@ def _upper_gamma(
 
 
 def _index_claims(index_lower: float, heavy: bool) -> str:
+    """Say which moments can be claimed finite, from the lower end of the tail index."""
     if index_lower > 2.0:
         return "a finite variance can be claimed"
     if index_lower > 1.0:

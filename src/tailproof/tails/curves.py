@@ -39,11 +39,13 @@ class Curves:
 
 
 def _curve_pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> Pairs:
+    """Return the finite points of a curve of the diagnosis."""
     keep = np.isfinite(x) & np.isfinite(y)
     return tuple((float(a), float(b)) for a, b in zip(x[keep], y[keep], strict=True))
 
 
 def _curve_orders(most: int, points: int) -> NDArray[np.int64]:
+    """Return numbers of order statistics at which a tail index is drawn."""
     if most < MIN_ORDER_STATISTICS:
         return np.empty(0, dtype=np.int64)
     return np.unique(np.geomspace(MIN_ORDER_STATISTICS, most, points).round().astype(np.int64))

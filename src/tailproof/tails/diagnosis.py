@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
+from tailproof.means.one_sample import sample_interval
 from tailproof.tails import dependence as dep
 from tailproof.tails.advice import ArmTail, MomentAdvice, advise
 from tailproof.tails.curves import curves
@@ -18,8 +19,7 @@ from tailproof.tails.files import Progress, read_table
 from tailproof.tails.indices import moment, pickands, reduced_hill
 from tailproof.tails.normality import REJECTION, Normality, normality
 from tailproof.tails.order_statistics import OrderStatistics, deviations, largest, robust_scale
-from tailproof.tails.results import ArmDiagnosis, Diagnosis, TailSide
-from tailproof.tails.robust_mean import robust_mean
+from tailproof.tails.results import ArmDiagnosis, ArmMean, Diagnosis, TailSide
 from tailproof.tails.series import Series, Table, diagnosable, table, transformed
 from tailproof.tails.shape import fit_shape
 from tailproof.tails.verdict import judge, too_dependent
@@ -33,6 +33,7 @@ _POOL_SHARE = 0.3
 def _diagnose_side(
     side: str, values: NDArray[np.float64], center: float, top: OrderStatistics | None, level: float
 ) -> TailSide:
+    """Return the tail indices of one side of a series of payoffs."""
     top = largest(deviations(values, center, side)) if top is None else top
     return TailSide(side, reduced_hill(top, level), moment(top, level), pickands(top, level))
 
@@ -88,6 +89,7 @@ def _diagnosis_with_advice(
 def _diagnose_arm(
     arm: Series, level: float, seed: int
 ) -> tuple[ArmDiagnosis, ArmTail, MomentAdvice]:
+    """Return the diagnosis of one arm's payoffs, its tail, and the advice on moments."""
     values, center = arm.values, float(np.median(arm.values))
     top = largest(np.abs(values - center))
     tests, dependence = normality(values, seed), dep.dependence(values, center)
@@ -97,7 +99,9 @@ def _diagnose_arm(
     hill, heavy = diagnosis.both.hill, diagnosis.heavy
     tail = ArmTail(arm.name, values, center, top, hill, dependence.design_effect, heavy)
     diagnosis, advice = _diagnosis_with_advice(diagnosis, top, [tail], level)
-    return replace(diagnosis, mean=robust_mean(values, level)), tail, advice
+    mean, interval = sample_interval(values, level)
+    estimate = ArmMean(mean, interval.lower, interval.upper, level)
+    return replace(diagnosis, mean=estimate), tail, advice
 
 
 def _diagnose_pool(
@@ -122,6 +126,7 @@ def _diagnose_pool(
 
 
 def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
+    """Return a warning if the payoffs of the diagnosis are not independent."""
     d = pooled.dependence
     if d.design_effect <= 1.0:
         return []
@@ -137,6 +142,7 @@ def _dependence_note(pooled: ArmDiagnosis) -> list[str]:
 
 
 def _diagnose_table(source: Table, transform: str, level: float, seed: int) -> Diagnosis:
+    """Return the diagnosis of all arms of a table, by themselves and pooled."""
     source = diagnosable(transformed(source, transform))
     examined = [_diagnose_arm(arm, level, seed) for arm in source.arms]
     arms = [diagnosis for diagnosis, _, _ in examined]

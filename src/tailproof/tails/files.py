@@ -43,6 +43,7 @@ PlannedColumns: TypeAlias = tuple[ReadingPlan, tables.Columns]
 
 
 def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> ReadingPlan:
+    """Return how to read a file with one column of payoffs for each arm."""
     notes, first = [], 0
     if not numeric[0] or not header[0].strip():
         first = 1
@@ -100,6 +101,7 @@ def _reading_plan(
 
 
 def _table_of_series(plan: ReadingPlan, columns: tables.Columns) -> Table:
+    """Return the columns of a file as series of payoffs, one for each arm."""
     arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
         check_magnitude(name, array)
@@ -112,6 +114,7 @@ def _table_of_series(plan: ReadingPlan, columns: tables.Columns) -> Table:
 def _csv_columns(
     path: Path, by: str | None, value: str | None, block: str | None, progress: Progress
 ) -> PlannedColumns:
+    """Return the columns of payoffs in a CSV file."""
     with tables.open_csv(path, "a table of payoffs", header_optional=True) as file:
         if file.first is None:
             file.fail("a header and no rows")
@@ -125,6 +128,7 @@ def _csv_columns(
 def _parquet_columns(
     path: Path, by: str | None, value: str | None, block: str | None, progress: Progress
 ) -> PlannedColumns:
+    """Return the columns of payoffs in a Parquet file."""
     arrow, parquet = require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
     try:
         file = parquet.ParquetFile(path)
@@ -191,7 +195,7 @@ def read_columns(
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"`path` must end in {', '.join(_READERS)}, but got path={path.name!r}.")
+        raise ValueError(f"`path` must end in {', '.join(_READERS)}, but got path={str(path)!r}.")
     if not path.is_file():
         raise FileNotFoundError(f"`path` must be a file, but got {str(path)!r}.")
     reported = 0

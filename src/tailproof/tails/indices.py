@@ -243,6 +243,7 @@ def conservative_limit(
 
 
 def _moment_gamma(top: OrderStatistics, k: int) -> float:
+    """Return the moment estimator of 1 / alpha from k order statistics."""
     logs = np.log(top.z[:k] / top.z[k])
     first, second = float(logs.mean()), float((logs * logs).mean())
     ratio = 1.0 - first * first / second if second > 0.0 else 0.0
@@ -260,6 +261,7 @@ def _moment_variance(g: float) -> float:
 
 
 def _pickands_gamma(top: OrderStatistics, k: int) -> float:
+    """Return Pickands' estimator of 1 / alpha from k order statistics."""
     q = k // 4
     inner, outer = top.z[q - 1] - top.z[2 * q - 1], top.z[2 * q - 1] - top.z[4 * q - 1]
     return math.log2(inner / outer) if inner > 0.0 and outer > 0.0 else math.nan

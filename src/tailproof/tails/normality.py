@@ -69,6 +69,7 @@ def _stephens_modified(distance: NDArray[np.float64] | float, n: int) -> NDArray
 
 @lru_cache(maxsize=32)
 def _lilliefors_null(size: int, seed: int) -> NDArray[np.float64]:
+    """Return the null distribution of Lilliefors' statistic for a sample size."""
     rng = np.random.default_rng((seed, size))
     draws = np.sort(rng.standard_normal((_REPLICATIONS, size)), axis=1)
     return _stephens_modified(_lilliefors_distance(draws), size)

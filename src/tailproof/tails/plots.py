@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailproof._util import files, plotting
+from tailproof._util.console import printable
 from tailproof.tails.curves import Pairs
 from tailproof.tails.results import ArmDiagnosis, Diagnosis
 from tailproof.tails.verdict import BOUNDED, GAUSSIAN, HEAVY, NOT_GAUSSIAN, SPARSE, too_dependent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MAX_ARMS = 60
 _MAX_INDEX = 12.0  # above, tails are nearly light and the axis would become too long
@@ -24,10 +26,12 @@ _LINE, _SOFT = "#2c3e50", "#b0b7bd"
 
 
 def _curve_columns(pairs: Pairs) -> tuple[list[float], list[float]]:
+    """Return the pairs of a curve of the diagnosis as two lists."""
     return [x for x, _ in pairs], [y for _, y in pairs]
 
 
 def _draw_hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
+    """Draw the Hill estimates of one arm over the number of order statistics."""
     ax.set(title="Hill plot", xlabel="order statistics k", ylabel="tail index", xscale="log")
     ax.plot(*_curve_columns(arm.curves.hill), color=_SOFT, label="Hill")
     ax.plot(*_curve_columns(arm.curves.reduced_hill), color=_LINE, label="Hill, bias-reduced")
@@ -51,6 +55,7 @@ def _draw_hill(ax: Axes, arm: ArmDiagnosis, level: float) -> None:
 
 
 def _draw_mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
+    """Draw the mean excess over a threshold of one arm."""
     ax.set(
         title="Mean excess: rises if heavy, falls if light",
         xlabel="threshold" if arm.normality is not None else "threshold / arm's scale",
@@ -63,6 +68,7 @@ def _draw_mean_excess(ax: Axes, arm: ArmDiagnosis) -> None:
 
 
 def _draw_quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
+    """Draw the quantiles of one arm's payoffs against normal ones."""
     ax.set(title="Against the Gaussian", xlabel="Gaussian quantile", ylabel="payoff quantile")
     x, y = _curve_columns(arm.curves.quantiles)
     ax.plot(x, y, ".", color=_LINE, markersize=4)
@@ -73,6 +79,7 @@ def _draw_quantiles(ax: Axes, arm: ArmDiagnosis) -> None:
 
 
 def _error_bar(ax: Axes, row: int, value: float, lower: float, upper: float, color: str) -> None:
+    """Draw a tail index with its interval in one row."""
     ax.plot([lower, upper], [row, row], color=color, linewidth=1.5)
     ax.plot([value], [row], "o", color=color, markersize=4)
 
@@ -96,7 +103,9 @@ def _draw_arm_shapes(ax: Axes, diagnosis: Diagnosis) -> None:
         lower, upper = max(fit.shape_lower, -1.0), min(fit.shape_upper, 3.0)
         _error_bar(ax, i, max(min(fit.shape, 3.0), -1.0), lower, upper, _COLORS[arm.verdict])
     fontsize = 7.0 if len(shown) <= 20 else 5.5 if len(shown) <= 40 else 4.0
-    ax.set_yticks(range(len(shown)), [arm.name for arm, _ in shown], fontsize=fontsize)
+    ax.set_yticks(
+        range(len(shown)), [printable(arm.name, 28) for arm, _ in shown], fontsize=fontsize
+    )
 
 
 def _draw_sides(ax: Axes, arm: ArmDiagnosis) -> None:
@@ -117,6 +126,14 @@ def _draw_sides(ax: Axes, arm: ArmDiagnosis) -> None:
 
 def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
     """Write the plots of `diagnosis` to a PNG file and return its path."""
+    path = Path(path)
+    with plotting.plain_text():
+        files.write_bytes(path, plotting.image(_draw_plots(diagnosis), "png"))
+    return path
+
+
+def _draw_plots(diagnosis: Diagnosis) -> Figure:
+    """Return the figure of the plots of a diagnosis."""
     figure = plotting.new_figure(figsize=(11.0, 8.0), dpi=110, layout="constrained")
     axes = figure.subplots(2, 2)
     _draw_hill(axes[0, 0], diagnosis.pooled, diagnosis.level)
@@ -129,7 +146,6 @@ def draw(diagnosis: Diagnosis, path: str | Path) -> Path:
         _draw_sides(axes[1, 1], pooled)
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"{pooled.name}: {pooled.verdict}", color=_COLORS[pooled.verdict])
-    path = Path(path)
-    files.write_bytes(path, plotting.image(figure, "png"))
-    return path
+    title = f"{printable(pooled.name, 60)}: {pooled.verdict}"
+    figure.suptitle(title, color=_COLORS[pooled.verdict])
+    return figure

@@ -27,10 +27,13 @@ _OPENING = {
 
 
 def _cell_number(value: float) -> str:
+    """Return a number as a cell of the tail diagnosis."""
     return f"{value:.4g}" if math.isfinite(value) else "inf"
 
 
 def _cell_interval(value: float, lower: float, upper: float) -> str:
+    """Return an estimate with its interval as a cell of the tail diagnosis."""
+
     def short(x: float) -> str:
         return f"{x:.2f}" if abs(x) < 100.0 else ("inf" if x > 0.0 else "-inf")
 
@@ -38,6 +41,7 @@ def _cell_interval(value: float, lower: float, upper: float) -> str:
 
 
 def _cell_mean(arm: ArmDiagnosis) -> str:
+    """Return the mean of one arm as a cell of the tail diagnosis."""
     if arm.mean is None:
         return "-"
     mean, lower, upper = (f"{x:.4g}" for x in (arm.mean.mean, arm.mean.lower, arm.mean.upper))
@@ -45,6 +49,7 @@ def _cell_mean(arm: ArmDiagnosis) -> str:
 
 
 def _arm_row(arm: ArmDiagnosis) -> tuple[str, ...]:
+    """Return the row of one arm in the table of the tail diagnosis."""
     hill, fit, tests, dependence = arm.both.hill, arm.shape, arm.normality, arm.dependence
     if too_dependent(fit, dependence):  # these estimates mean nothing: the verdict says why
         hill = fit = None
@@ -85,6 +90,7 @@ def table(diagnosis: Diagnosis) -> str:
 
 
 def _arm_counts(diagnosis: Diagnosis) -> str:
+    """Say how many of the arms are not Gaussian, and how many are heavy-tailed."""
     arms = diagnosis.arms
     if len(arms) == 1:
         return ""

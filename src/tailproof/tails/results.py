@@ -12,7 +12,6 @@ from tailproof.tails.curves import Curves
 from tailproof.tails.dependence import Dependence
 from tailproof.tails.indices import IndexEstimate
 from tailproof.tails.normality import Normality
-from tailproof.tails.robust_mean import MeanEstimate
 from tailproof.tails.shape import ShapeFit
 from tailproof.tails.verdict import HEAVY
 
@@ -29,6 +28,16 @@ class TailSide:
     hill: IndexEstimate | None
     moment: IndexEstimate | None
     pickands: IndexEstimate | None
+
+
+@dataclass(frozen=True)
+class ArmMean:
+    """The robust mean of an arm and its interval, in units of the payoff."""
+
+    mean: float
+    lower: float
+    upper: float
+    level: float
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,8 @@ class ArmDiagnosis:
         Whether the Gaussian is rejected; pooled: in more arms than chance explains.
     alpha : float or None
         The alpha that the tail index of this arm alone allows; None if none.
-    mean : MeanEstimate or None
-        Robust mean with its interval (`tailproof.tails.robust_mean`); None for pooled payoffs.
+    mean : ArmMean or None
+        Robust mean with its interval (`tailproof.means.one_sample`); None for pooled payoffs.
     """
 
     name: str
@@ -73,11 +82,11 @@ class ArmDiagnosis:
     reason: str
     alpha: float | None
     curves: Curves
-    mean: MeanEstimate | None = None
+    mean: ArmMean | None = None
 
     @property
     def heavy(self) -> bool:
-        """Whether the verdict is "heavy-tailed"."""
+        """Whether the verdict of an arm's diagnosis is "heavy-tailed"."""
         return self.verdict == HEAVY
 
 
@@ -99,21 +108,21 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """The verdict on all arms together."""
+        """The verdict of the diagnosis on all arms together."""
         return self.pooled.verdict
 
     @property
     def heavy(self) -> bool:
-        """Whether the payoffs are heavy-tailed."""
+        """Whether the payoffs of the diagnosis are heavy-tailed."""
         return self.pooled.heavy
 
     @property
     def sentence(self) -> str:
-        """Verdict and advice in words."""
+        """Verdict and advice of the diagnosis in words."""
         return report.sentence(self)
 
     def table(self) -> str:
-        """Return one line an arm, and one for all of them, as text."""
+        """Return the diagnosis as text: one line an arm, and one for all of them."""
         return report.table(self)
 
     def to_dict(self) -> dict[str, Any]:

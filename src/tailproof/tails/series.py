@@ -57,6 +57,7 @@ def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
 
 
 def _checked_series(name: str, label: str, values: ArrayLike) -> Series:
+    """Return payoffs as one series of the diagnosis, or raise an error."""
     array = checks.finite_array(label, values, ndim=1)
     check_magnitude(label, array)
     return Series(name, array)

@@ -103,6 +103,7 @@ class _Profile:
         return shape, value
 
     def likelihood(self, t: float) -> float:
+        """Return the profile log likelihood of the generalized Pareto law."""
         return self.at(t)[1]
 
     def maximum(self) -> float:

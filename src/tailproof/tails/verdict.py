@@ -39,6 +39,7 @@ def too_dependent(fit: ShapeFit | None, dependence: Dependence) -> bool:
 
 
 def _shape_in_words(fit: ShapeFit) -> str:
+    """Return the fitted shape of the tail with its interval, as text."""
     return f"shape {fit.shape:.2f} ({fit.shape_lower:.2f} to {fit.shape_upper:.2f})"
 
 
@@ -57,6 +58,7 @@ def judge(
 
 
 def _judge_shape(rejected: bool, fit: ShapeFit | None, dependence: Dependence) -> tuple[str, str]:
+    """Return the verdict on the tails from tests, shape and dependence."""
     if not rejected:
         return GAUSSIAN, "Lilliefors' test does not reject the Gaussian"
     if fit is None:

@@ -116,6 +116,7 @@ def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
 
 
 def _bound_columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
+    """Return the regret bounds of the theorems over the rounds, a column each."""
     s, n = problem.setting, len(problem.arms)
 
     def theorem1() -> tuple[str, Array]:
@@ -173,6 +174,7 @@ def _exact_feature_rank(problem: Problem) -> tuple[int, float]:
 def _quadrature_bound(
     problem: Problem, nodes: int, rounds: NDArray[np.int64], gain: Array
 ) -> Array:
+    """Return the regret bound of quadrature features with these nodes."""
     least = _least_quadrature_nodes(problem)
     if nodes < least:
         raise ValueError(

@@ -246,6 +246,7 @@ def matern_lower_rate(
 def _rate_input(
     name: str, value: ArrayLike, rule: str, holds: Callable[[Array], NDArray[np.bool_]]
 ) -> Array:
+    """Return an argument of a regret rate as an array, or raise an error with the rule."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all(holds(array) & np.isfinite(array)):
         raise ValueError(f"`{rule}` must hold, but got {name}={value!r}.")
@@ -253,6 +254,7 @@ def _rate_input(
 
 
 def _rate_alpha(alpha: ArrayLike) -> Array:
+    """Return moment orders alpha in (0, 1], or raise an error."""
     return _rate_input("alpha", alpha, "0 < alpha <= 1", lambda x: (x > 0.0) & (x <= 1.0))
 
 

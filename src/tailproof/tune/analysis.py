@@ -13,8 +13,8 @@ from tailproof.plot.pictures import slice_of
 from tailproof.plot.record import SearchRecord, checkpoints
 from tailproof.search.importance import Importance, importance
 from tailproof.search.optimizer import Optimizer
+from tailproof.search.results import Prediction, Recommendation
 from tailproof.search.space.space import Space
-from tailproof.search.trials import Prediction, Recommendation
 from tailproof.tails import Diagnosis, diagnose
 from tailproof.tune.study import constants, distributions, planned_params
 from tailproof.tune.trial_queue import counts_toward_budget, has_fail_value, outcome_of
@@ -159,6 +159,7 @@ def analyze(
 
 
 def _residual_tails(residuals: Array) -> Diagnosis | None:
+    """Return the tail diagnosis of the residuals of a study."""
     if residuals.size < _MIN_FOR_TAILS or np.ptp(residuals) == 0.0:
         return None
     try:

@@ -50,6 +50,7 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse the arguments of `tune`; what follows -- is the program."""
         from tailproof.tune.command import check_text
         from tailproof.tune.space_file import take_flags
 
@@ -156,6 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tune_error_text(error: Exception, url: str | None) -> str:
+    """Return the line that `tune` prints for an error, without secrets."""
     from tailproof.tune.study import first_line
     from tailproof.tune.urls import without_secrets
 
@@ -163,6 +165,7 @@ def _tune_error_text(error: Exception, url: str | None) -> str:
 
 
 def _run_tune(arguments: argparse.Namespace) -> int:
+    """Run a session of `tune`, or its dashboard, and return the exit code."""
     if arguments.dashboard:
         from tailproof.tune import dashboard
 

@@ -39,6 +39,7 @@ class CommandTemplate:
 
 
 def _fill_slots(argument: str, values: Mapping[str, Any]) -> str:
+    """Return an argument of the command with its {slots} filled."""
     return _TOKEN.sub(lambda t: t[0][0] if t[1] is None else text(values[t[1]]), argument)
 
 

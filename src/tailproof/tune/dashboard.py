@@ -32,6 +32,7 @@ def serve(storage: str | None, out: Path, port: int) -> int:
 
 
 def _check_dashboard_port(port: int) -> None:
+    """Raise an error if the dashboard cannot listen at a port."""
     checks.integer("port", port, low=1)
     if port > _LAST_PORT:
         raise ValueError(f"`1 <= port <= {_LAST_PORT}` must hold, but got port={port}.")

@@ -39,6 +39,7 @@ def adopted() -> Iterator[Callable[[], None]]:
 
 
 def _set_subreaper(on: bool) -> None:
+    """Let this process adopt orphans of its descendants, or no longer (Linux)."""
     with contextlib.suppress(OSError, AttributeError):  # refused, or no such function
         arguments = (ctypes.c_ulong(value) for value in (on, 0, 0, 0))
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, *arguments)

@@ -96,6 +96,7 @@ class ProgressDisplay(LiveDisplay):
             print(f"tailproof tune: {line}", file=self._stream, flush=True)
 
     def _is_better_payoff(self, value: float) -> bool:
+        """Whether a payoff is the best one shown so far."""
         best = None if self._best is None else self._best.value
         return best is None or (value < best if self._minimize else value > best)
 
@@ -149,6 +150,7 @@ class ProgressDisplay(LiveDisplay):
 
 
 def _trial_row(event: Event) -> tuple[str, str, str, str]:
+    """Return the row of an ended trial on the display."""
     seconds = f"{event.seconds:.3g}"
     if event.value is None:
         return str(event.number), "failed", seconds, _failure_reason(event)
@@ -156,6 +158,7 @@ def _trial_row(event: Event) -> tuple[str, str, str, str]:
 
 
 def _failure_reason(event: Event) -> str:
+    """Return why a trial failed, short enough for the display."""
     return printable(event.reason, _LONGEST_REASON)
 
 

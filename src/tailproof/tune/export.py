@@ -82,6 +82,7 @@ def result(
 
 
 def _exported_slice(along: Slice) -> dict[str, Any]:
+    """Return a slice of the model as result.json has it."""
     found = along.prediction
     return {
         "name": along.name,
@@ -106,6 +107,7 @@ def result_without_payoff(
 
 
 def _exported_trial(trial: FrozenTrial) -> dict[str, Any]:
+    """Return a trial as result.json has it."""
     noted = outcome_of(trial)
     return {
         "number": trial.number,

@@ -138,6 +138,7 @@ class Heartbeat:
         self._thread.join(timeout=self._interval)
 
     def _beat_until_closed(self) -> None:
+        """Write signs of life of the running trial until the heartbeat is closed."""
         count, last = 0, None
         while True:
             with self._change:

@@ -37,6 +37,7 @@ def results_folder(out: Path, study_name: str, storage: RDBStorage | None) -> Pa
 
 
 def _study_of_results(path: Path) -> str | None:
+    """Return which study a results folder is of."""
     try:
         name = json.loads(path.read_text(encoding="utf-8"))["study"]["name"]
     except (OSError, ValueError, KeyError, TypeError):

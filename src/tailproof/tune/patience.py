@@ -15,10 +15,11 @@ from typing import TypeVar
 
 from tailproof._util.console import duration, printable
 from tailproof.tune.signals import Stop
-from tailproof.tune.study import first_line, load_optuna
+from tailproof.tune.study import StorageAwayError, first_line, is_storage_away, load_optuna
 from tailproof.tune.urls import masked, sqlite_file, without_secrets
 
 STORAGE_TIMEOUT = 300.0  # seconds to wait for a storage that does not answer
+START_TIMEOUT = 15.0  # the same before a session has begun: its URL may be wrong
 NO_SPACE = "no space left on device"
 REPEAT_INTERVAL = 60.0  # seconds after which a cause that lasts is said again
 _FULL = (NO_SPACE, "disk is full", "disk full", "quota exceeded", "no usable temporary directory")
@@ -77,7 +78,7 @@ class Patience:
             waited, pause = True, min(2.0 * pause, _LONGEST_PAUSE)
 
     def _sleep_patiently(self, seconds: float) -> bool:
-        """Sleep; return False as soon as there is a request to stop."""
+        """Sleep between attempts; return False as soon as there is a request to stop."""
         until = time.monotonic() + seconds
         while self._stop() is Stop.NO:
             if time.monotonic() >= until:
@@ -87,6 +88,7 @@ class Patience:
 
 
 def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its causes, to see whether it is worth a wait."""
     while error is not None:
         yield error
         error = error.__cause__
@@ -114,10 +116,30 @@ def is_disk_full(error: BaseException, url: str) -> bool:
 
 
 def _is_storage_error(error: BaseException) -> bool:
+    """Whether an error comes from the storage of the study."""
     import sqlalchemy
 
     internal = load_optuna().exceptions.StorageInternalError
-    return isinstance(error, internal | sqlalchemy.exc.SQLAlchemyError)
+    return isinstance(error, internal | sqlalchemy.exc.SQLAlchemyError | StorageAwayError)
+
+
+def start_patiently(
+    call: Callable[[], Returned], url: str, waiting: Callable[[str], None]
+) -> Returned:
+    """Return what `call` returns, which may be called again while a restarted server is away.
+
+    Before a session has begun everything else is an error at once, and the wait is short.
+    """
+    until, pause = time.monotonic() + START_TIMEOUT, _FIRST_PAUSE
+    while True:
+        try:
+            return call()
+        except Exception as error:
+            if not is_storage_away(error) or time.monotonic() + pause > until:
+                raise
+            waiting(cause(error, url))
+        time.sleep(pause)
+        pause = min(2.0 * pause, _LONGEST_PAUSE)
 
 
 def cause(error: BaseException, url: str) -> str:
@@ -135,6 +157,8 @@ def cause(error: BaseException, url: str) -> str:
         text = f"{NO_SPACE if full else error.strerror or said}: {place}"
     elif is_disk_full(error, url):
         text = f"{NO_SPACE}: the storage {masked(url)} ({said})"
+    elif isinstance(error, StorageAwayError):
+        text = said
     else:
         text = f"the storage {masked(url)} cannot be used: {said}"
     return printable(text, _LONGEST_CAUSE)

@@ -128,6 +128,7 @@ def _bounded_payoff(value: float, shown: str) -> float:
 
 
 def _short_payoff_text(text: str) -> str:
+    """Return printed text that is no payoff, short enough for an error."""
     shown = repr(text[:100])
     return shown if len(text) <= 100 and len(shown) <= 80 else shown[:77] + "..."
 
@@ -141,6 +142,7 @@ def _output_tail(output: str) -> str:
 
 
 def _payoff_of_last_line(output: str) -> float:
+    """Return the payoff on the last line of a program's output."""
     if not output.strip():
         raise UnreadableError("the program printed nothing")
     return number(output.rstrip().rpartition("\n")[2])
@@ -188,10 +190,12 @@ def _payoff_of_last_match(pattern: str, output: str, seconds: float) -> float:
 
 
 def _json_path_keys(path: str) -> list[str]:
+    """Return the keys of a path into a JSON document."""
     return [key.replace("\\.", ".") for key in _KEY_ENDS.split(path)]
 
 
 def _payoff_of_json_field(path: str, output: str, seconds: float) -> float:
+    """Return the payoff at a path of the last JSON document in the output."""
     value: Any = _last_json_of_output(output, seconds)
     for key in _json_path_keys(path):
         if isinstance(value, dict) and key in value:

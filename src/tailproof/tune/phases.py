@@ -83,6 +83,7 @@ def parse_baseline(entries: Sequence[str], space: Space) -> dict[str, Any]:
 
 
 def _value_of(space: Space, name: str, written: str) -> Any:
+    """Return the value of a parameter of the baseline, as written on the command line."""
     parameter = space.parameters[name]
     if isinstance(parameter, Choice):
         found = [option for option in parameter.options if text(option) == written]

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tailproof import plot
-from tailproof._util.optional import require
-from tailproof._util.plotting import image
+from tailproof._util.plotting import image, plain_text
 from tailproof.tune.analysis import Analysis
 
 NAMES = ("course", "slices", "importance", "pairs", "payoffs", "seconds", "failures")
 
 
 def picture(analysis: Analysis, name: str) -> bytes:
-    """Return one of the pictures `NAMES` as SVG."""
-    matplotlib = require("matplotlib", "tune")
-    figure: Any = getattr(plot, name)(analysis.record)
-    # Browsers have the fonts that are missing here.
-    style = {"svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
-    with warnings.catch_warnings(), matplotlib.rc_context(style):
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+    """Return one of the report's pictures `NAMES` as SVG."""
+    with plain_text("tune", 9.0):
+        figure: Any = getattr(plot, name)(analysis.record)
         return image(figure, "svg")
 
 
 def pictures(analysis: Analysis) -> dict[str, bytes]:
-    """Return the pictures that have something to show, by name."""
+    """Return the report's pictures that have something to show, by name."""
     few = len(analysis.record.names) < 2
     left_out = {"pairs"} if few else set()
     if not len(analysis.record.seconds):

@@ -187,6 +187,7 @@ def _end_of_process(pid: int) -> Iterator[Callable[[float], bool]]:
 
 
 def _process_ended_by_polling(pid: int, seconds: float) -> bool:
+    """Wait up to some seconds for a process to end, without pidfd."""
     until = time.perf_counter() + seconds
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         if time.perf_counter() >= until:
@@ -196,6 +197,7 @@ def _process_ended_by_polling(pid: int, seconds: float) -> bool:
 
 
 def _signal_process_group(group: int, number: signal.Signals) -> None:
+    """Send a signal to a process group, if it is still there."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
@@ -206,6 +208,7 @@ def kill_group(group: int) -> None:
 
 
 def _process_output_file(folder: Path | None, name: str) -> IO[bytes]:
+    """Open the file that a program's output goes to."""
     if folder is None:
         return tempfile.TemporaryFile(buffering=0)
     folder.mkdir(parents=True, exist_ok=True)
@@ -213,7 +216,7 @@ def _process_output_file(folder: Path | None, name: str) -> IO[bytes]:
 
 
 def _has_disk_space(output: IO[bytes]) -> bool:
-    """Return whether more could be written to the end of a file."""
+    """Return whether a program's output could grow."""
     end = os.fstat(output.fileno()).st_size
     try:
         return os.pwrite(output.fileno(), bytes(_RESERVE), end) == _RESERVE
@@ -226,11 +229,13 @@ def _has_disk_space(output: IO[bytes]) -> bool:
 
 
 def _check_disk_space(output: IO[bytes], place: str) -> None:
+    """Raise OSError if a program's output could not be written."""
     if not _has_disk_space(output):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
 
 
 def _output_content(output: IO[bytes]) -> bytes:
+    """Return what a program wrote, up to the limit and one byte."""
     output.seek(0)
     return output.read(MAX_OUTPUT + 1)  # one more says that there is more
 

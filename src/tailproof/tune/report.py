@@ -82,6 +82,7 @@ def page_without_payoff(trials: Sequence[FrozenTrial], study: Mapping[str, Any])
 
 
 def _failure_reason(trial: FrozenTrial) -> str:
+    """Return why a trial failed, for the report."""
     return printable(
         str(outcome_of(trial).get("reason", trial.state.name.lower())), _LONGEST_REASON
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from tailproof.search.space.space import Space
 from tailproof.tune import phases
 from tailproof.tune.command import CommandTemplate, parse_command
 from tailproof.tune.outputs import CSV_NAME, JSON_NAME, REPORT_NAME, results_folder
+from tailproof.tune.patience import WaitNotice, start_patiently
 from tailproof.tune.payoff import PayoffReader, parse_reader
 from tailproof.tune.study import Identity, has_studies, open_study, opened_storage
-from tailproof.tune.trial_queue import count_trials
+from tailproof.tune.trial_queue import TrialCounts, count_trials
 from tailproof.tune.urls import file_url, sqlite_file
 
 STUDY_FILE = "study.db"  # in the folder given
@@ -109,11 +111,17 @@ def prepare(request: Request) -> Job:
     url = request.storage or file_url(request.out / STUDY_FILE)
     _check_study_file(sqlite_file(url), request.out)
     name = request.study_name or identity.name()
-    with opened_storage(url) as storage:
-        study = open_study(storage, name, identity, request.seed)
-        counts = count_trials(study.get_trials(deepcopy=False))
-        phases.begin(study, request, counts)
-        folder = results_folder(request.out, name, None if request.storage else storage)
+
+    def begin() -> tuple[TrialCounts, Path]:
+        with opened_storage(url) as storage:
+            study = open_study(storage, name, identity, request.seed)
+            counts = count_trials(study.get_trials(deepcopy=False))
+            phases.begin(study, request, counts)
+            return counts, results_folder(request.out, name, None if request.storage else storage)
+
+    notice = WaitNotice(lambda line: print(f"tailproof tune: {line}", file=sys.stderr, flush=True))
+    counts, folder = start_patiently(begin, url, notice.waiting)
+    notice.resumed()
     _check_output_folder(folder)
     return Job(request, url, name, identity, command, reader, counts.failed, folder)
 
@@ -130,6 +138,7 @@ def _check_study_file(path: Path | None, out: Path) -> None:
 
 
 def _check_output_folder(out: Path) -> None:
+    """Raise an error if results cannot be written into the folder."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):

@@ -91,6 +91,7 @@ def run(request: Request, true_mean: TrueMean | None = None) -> SessionResult:
 
 
 def _print_session_error(error: Exception, job: Job) -> None:
+    """Print what ended the session, in one line without secrets."""
     full = is_disk_full(error, job.url)
     message = cause(error, job.url) if full else without_secrets(first_line(error), job.url)
     print(f"tailproof tune: {printable(message, 5 * _LONGEST_LINE)}", file=sys.stderr)
@@ -104,6 +105,7 @@ def is_expected(error: Exception) -> bool:
 
 
 def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest) -> SessionResult:
+    """Run the workers, analyze the study, write and print the results."""
     begin = time.monotonic()
     request = job.request
     with ProgressDisplay(request.evaluations, request.minimize, quiet=request.quiet) as display:
@@ -159,6 +161,7 @@ def _analyze_session(job: Job) -> tuple[list[FrozenTrial], Analysis | None]:
 
 
 def _print_last_failed_trial(trials: list[FrozenTrial]) -> None:
+    """Print why the last trial failed, and the end of its output."""
     outcomes = (outcome_of(trial) for trial in reversed(trials))
     noted = next((found for found in outcomes if "reason" in found), None)
     if noted is None:
@@ -200,6 +203,7 @@ def _write_files(
     page: str,
     patiently: Patience,
 ) -> None:
+    """Write table, result and report of the session, waiting for space on the disk."""
     folder, space = job.folder, job.request.space
     patiently(lambda: write_csv(trials, space, clipped, folder / CSV_NAME))
     patiently(lambda: write_json(folder / JSON_NAME, exported))

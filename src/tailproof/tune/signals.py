@@ -21,7 +21,7 @@ class Stop(IntEnum):
 
 
 def never() -> Stop:
-    """Return Stop.NO."""
+    """Return Stop.NO: no signal asks a session to stop."""
     return Stop.NO
 
 
@@ -45,7 +45,7 @@ class StopRequest:
         self._programs_ended = True
 
     def handle(self, *_: object) -> None:
-        """Handle a signal."""
+        """Take note of a signal that asks a session to stop."""
         if self._programs_ended and self._level is Stop.AT_ONCE:
             raise KeyboardInterrupt
         self._level = Stop(min(self._level + 1, Stop.AT_ONCE))

@@ -31,7 +31,7 @@ Entry = Mapping[str, Any]
 
 
 def read(path: Path) -> dict[str, Entry]:
-    """Return the entries of a space file by name."""
+    """Return the entries of a space file (TOML) by name."""
     try:
         with path.open("rb") as file:
             entries = tomllib.load(file)
@@ -76,6 +76,7 @@ def take_flags(
 
 
 def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
+    """Return the definition of a parameter that begins with a flag."""
     kind = flag.removeprefix("--")
     if kind == "choice":
         values: list[str] = []
@@ -105,6 +106,7 @@ def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str
 
 
 def _flag_number(name: str, kind: str, written: str) -> float | int:
+    """Return a number written after a flag, of the flag's kind."""
     try:
         return float(written) if kind == "float" else int(written)
     except ValueError:
@@ -128,6 +130,7 @@ def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
 
 
 def _parameter_of_entry(name: str, entry: Entry) -> Parameter:
+    """Return the parameter that an entry of a space file defines."""
     printable = name.strip() and name.isprintable() and len(name) <= _LONGEST_NAME
     if not printable or set(name) & set("{}"):
         raise ValueError(
@@ -157,6 +160,7 @@ def _parameter_of_entry(name: str, entry: Entry) -> Parameter:
 
 
 def _range_of_entry(kind: str, entry: Entry) -> Float | Int:
+    """Return the float or int parameter that an entry of a space file defines."""
     ends, log = entry[kind], entry.get("log", False)
     if not isinstance(ends, list) or len(ends) != 2:
         raise ValueError(f"`{kind}` must be [low, high], but got {ends!r}.")
@@ -168,6 +172,7 @@ def _range_of_entry(kind: str, entry: Entry) -> Float | Int:
 
 
 def _choice_of_entry(options: Any) -> Choice:
+    """Return the choice of an entry of a space file."""
     if not isinstance(options, list) or len(options) < 2:
         raise ValueError(f"`choice` must be a list of two or more options, but got {options!r}.")
     for i, option in enumerate(options):

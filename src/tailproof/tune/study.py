@@ -25,6 +25,23 @@ if TYPE_CHECKING:
 
 _IDENTITY = "tailproof tune"  # the study attribute that says what is tuned
 _CONNECT_TIMEOUT = 10  # seconds
+# What the drivers say of a server that is away, as while it restarts, rather than not to be had.
+_AWAY = (
+    "connection refused",
+    "can't connect",
+    "is the server running",
+    "starting up",
+    "shutting down",
+    "server closed the connection",
+    "terminating connection",
+    "lost connection",
+    "server has gone away",
+    "connection timeout",
+)
+
+
+class StorageAwayError(ValueError):
+    """The server of a storage does not answer now, but may come back."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +149,26 @@ def open_storage(url: str) -> RDBStorage:
         return create_tables(lambda: optuna.storages.RDBStorage(url, engine_kwargs=options))
     except (*plain, sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         said = without_secrets(first_line(error), url)
-        raise ValueError(f"cannot open the storage {masked(url)}: {said}") from None
+        kind = StorageAwayError if is_storage_away(error) else ValueError
+        raise kind(f"cannot open the storage {masked(url)}: {said}") from None
+
+
+def is_storage_away(error: BaseException) -> bool:
+    """Whether an error says that the server of a storage does not answer, but may come back.
+
+    Examples
+    --------
+    >>> is_storage_away(RuntimeError("FATAL: the database system is starting up"))
+    True
+    >>> is_storage_away(RuntimeError("password authentication failed"))
+    False
+    """
+    if isinstance(error, StorageAwayError):
+        return True
+    while isinstance(error, Exception) and error.__cause__ is not None:
+        error = error.__cause__
+    said = str(getattr(error, "orig", None) or error).lower()
+    return any(words in said for words in _AWAY)
 
 
 def has_studies(path: Path) -> bool:
@@ -190,5 +226,6 @@ def open_study(
 
 
 def _short_field(value: Any) -> str:
+    """Return a part of a study's identity, short enough for an error."""
     shown = json.dumps(value)
     return shown if len(shown) <= 120 else shown[:117] + "..."

@@ -19,10 +19,11 @@ def summary_text(analysis: Analysis, true_mean: TrueMean | None, seconds: float)
     header, *rows = comparison_table(analysis, true_mean)
     clipped, n = int(analysis.clipped.sum()), len(analysis.values)
     decision = "".join(f"{line}\n" for line in decision_lines(analysis))
+    tails = f"Tails: {tails_text(analysis).removeprefix('tails ')}"
     return (
         f"{counts_text(analysis)}; this session took {seconds:.1f} s.\n\n"
         f"{text_table(header, rows, right=range(1, len(header)))}\n\n"
-        f"{decision}{clipped} of {n} payoffs were clipped. Tails: {tails_text(analysis)}"
+        f"{decision}{clipped} of {n} payoffs were clipped. {tails}"
     )
 
 

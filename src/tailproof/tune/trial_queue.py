@@ -101,7 +101,7 @@ class Attempts:
 
     @classmethod
     def of(cls, trial: FrozenTrial | optuna.Trial) -> Attempts:
-        """Return what a trial carries."""
+        """Return what a trial carries of its earlier attempts."""
         return cls(**trial.user_attrs.get(ATTEMPTS, {}))
 
 
@@ -207,6 +207,7 @@ class TrialQueue:
         return self._optuna.Trial(self._study, trial_id)
 
     def _suggest(self, trial: optuna.Trial, name: str, dist: Any) -> None:
+        """Let Optuna suggest the value of one parameter of a claimed trial."""
         kinds = self._optuna.distributions
         if isinstance(dist, kinds.CategoricalDistribution):
             trial.suggest_categorical(name, dist.choices)
@@ -216,6 +217,7 @@ class TrialQueue:
             trial.suggest_float(name, dist.low, dist.high, log=dist.log, step=dist.step)
 
     def _in_budget(self, number: int) -> bool:
+        """Whether fewer trials than the budget come before the trial of this number."""
         trials = self._study.get_trials(deepcopy=False)
         before = [trial for trial in trials if trial.number < number]
         return sum(map(counts_toward_budget, before)) < self.budget
@@ -248,6 +250,7 @@ class TrialQueue:
             self._storage.remove_session()  # connections belong to their threads
 
     def _enqueue(self, params: Mapping[str, Any], attempts: Attempts) -> None:
+        """Add a waiting trial with given parameters and the attempts so far."""
         # Enqueued, not added: it may have been enqueued out of range in the first place.
         self._study.enqueue_trial(dict(params), user_attrs={ATTEMPTS: asdict(attempts)})
 
@@ -282,4 +285,5 @@ class TrialQueue:
         return True
 
     def _trial_id(self, number: int) -> int:
+        """Return the storage's id of a trial."""
         return self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number)

@@ -64,6 +64,7 @@ def masked(url: str) -> str:
 
 
 def _is_secret_key(key: str) -> bool:
+    """Whether the key of a URL's query names a secret."""
     plain = "".join(c for c in unquote(key).lower() if c.isalnum())
     return plain in _SECRET_NAMES or any(part in plain for part in _SECRET_PARTS)
 
@@ -85,6 +86,7 @@ def without_secrets(message: str, url: str | None = None) -> str:
 
 
 def _masked_query_entry(entry: re.Match[str]) -> str:
+    """Return an entry of a URL's query with its secret masked."""
     return f"{entry[1]}{entry[2]}=***" if _is_secret_key(entry[2]) else entry[0]
 
 

@@ -118,7 +118,7 @@ class Worker:
         self._read_at = -float("inf")
 
     def run(self) -> End:
-        """Work until the budget is used up, or told to stop."""
+        """Let this worker work until the budget is used up, or told to stop."""
         heartbeat = Heartbeat(self._queue.beat)
         try:
             return self._loop(heartbeat)
@@ -127,6 +127,7 @@ class Worker:
             close_storage(self._storage)
 
     def _loop(self, heartbeat: Heartbeat) -> End:
+        """Claim and run trials until the budget is used up, or told to stop."""
         request, latest = self._request, -1
         while True:
             if self._stop() is not Stop.NO:
@@ -178,11 +179,13 @@ class Worker:
         return self._counts
 
     def _idle(self) -> None:
+        """Wait a moment while other workers run the last trials."""
         until = time.monotonic() + _IDLE
         while self._stop() is Stop.NO and time.monotonic() < until:
             time.sleep(0.05)
 
     def _run_trial(self, claim: ClaimedTrial) -> None:
+        """Run the program of a claimed trial, and store its payoff or its failure."""
         job, request, number = self._job, self._request, claim.trial.number
         output = request.out / OUTPUT_FOLDER / file_name(job.study_name) / f"{number:06d}"
         # A run whose output a full disk has cut is run again.
@@ -219,6 +222,7 @@ class Worker:
         self._emit(Event("end", self._counts, number, claim.params, value, result.seconds, reason))
 
     def _fail(self, claim: ClaimedTrial, outcome: dict[str, Any], stopped: str) -> bool:
+        """Store that a trial failed, or enqueue it again; return whether it was stored."""
         if stopped == "interrupted":
             return self._queue.requeue(claim, {"kind": LOST, "reason": stopped})
         if claim.attempts.failures < self._request.retry:

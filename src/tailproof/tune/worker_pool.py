@@ -72,6 +72,7 @@ class WorkerPool:
         self._error = ""
 
     def _start(self) -> _Member:
+        """Start a worker process."""
         ours, theirs = self._context.Pipe()
         arguments = (self._job, theirs, dict(os.environ))
         process = self._context.Process(target=_work, args=arguments, daemon=False)
@@ -82,7 +83,7 @@ class WorkerPool:
         return _Member(process, ours)
 
     def run(self, stop: Callable[[], Stop]) -> End:
-        """Wait until all workers have ended; return why they stopped."""
+        """Wait until all workers of the pool have ended; return why they stopped."""
         ends: list[End] = []
         sent = Stop.NO
         while self._members:

@@ -20,9 +20,15 @@ from policy_setups import (
 )
 from tailproof.bandits.estimators import TruncateDirections
 from tailproof.bandits.low_rank import kernel_coordinates
+from tailproof.bandits.posterior import dictionary_features
 from tailproof.bandits.posterior.base import PosteriorInputs
+from tailproof.bandits.posterior.dictionary_features import (
+    TriangularEmbedding,
+    nystrom_embedding,
+    singular_value_embedding,
+)
 from tailproof.bandits.posterior.features import FeaturePosterior
-from tailproof.bandits.posterior.nystrom import Sampling, nystrom_embedding
+from tailproof.bandits.posterior.nystrom import Sampling
 
 LINE = np.linspace(0.0, 1.0, 60)[:, None]
 
@@ -81,6 +87,55 @@ def test_an_empty_dictionary_has_no_features():
     assert embedding.size == 0
     assert feature_matrix(embedding).shape == (60, 0)
     assert (embedding.squared_norms() == 0.0).all()
+
+
+def test_features_by_the_triangular_factor_are_those_by_the_singular_values():
+    """Both give K_D^(-1/2) k_D(x); `directions` are found only when they are asked for."""
+    kernel, dictionary = tp.Matern(1.5, 0.1), np.array([0, 3, 4, 11, 30, 31, 58])
+    psi, options = kernel_coordinates(kernel, LINE), tp.Nystrom()
+    triangular = nystrom_embedding(options, psi, dictionary, kernel, LINE)
+    assert isinstance(triangular, TriangularEmbedding)
+    assert "directions" not in vars(triangular)
+    by_values = singular_value_embedding(options, psi, dictionary, kernel, LINE)
+    np.testing.assert_allclose(feature_matrix(triangular), feature_matrix(by_values), atol=1e-11)
+    np.testing.assert_allclose(
+        triangular.directions.T @ triangular.directions, np.eye(7), atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("outlier", [1.0, 40.0])
+def test_changing_dictionaries_need_no_eigenvectors(monkeypatch, outlier):
+    """Means, variances and choices are those of the path by singular values, truncated or not."""
+
+    def run():
+        moment = tp.MomentBound(1.0, 2.0)
+        opt = tp.ata_gp_ucb(
+            tp.Finite(LINE[::3]),
+            tp.Matern(1.5, 0.2),
+            features=tp.Nystrom(0.5, oversampling=8.0),
+            moment=moment,
+            norm_bound=1.0,
+            horizon=400,
+            schedule="authors",
+            seed=3,
+        )
+        rng, factored = np.random.default_rng(5), 0
+        for t in range(150):
+            arm = opt.ask_index()
+            opt.tell_index(arm, float(rng.standard_normal() + outlier * (t % 10 == 0)))
+            factored += opt.posterior._factor is not None
+        return opt, factored
+
+    quick, factored = run()
+    assert factored > 50
+    monkeypatch.setattr(dictionary_features, "_triangular_embedding", lambda *arguments: None)
+    slow, factored = run()
+    assert factored == 0
+    assert (quick.history.indices == slow.history.indices).all()
+    np.testing.assert_allclose(quick.predict().mean, slow.predict().mean, atol=1e-11)
+    np.testing.assert_allclose(quick.predict().std, slow.predict().std, atol=1e-11)
+    np.testing.assert_allclose(quick.predict(LINE).mean, slow.predict(LINE).mean, atol=1e-10)
+    assert abs(quick.posterior.log_det - slow.posterior.log_det) < 1e-10
 
 
 # ---- lemmas --------------------------------------------------------------------------------------

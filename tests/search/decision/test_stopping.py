@@ -1,9 +1,16 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import tailproof as tp
 from searches import LINE, MIXED, line, run
-from tailproof.search.decision.stopping import RemainingGain, Until
+from tailproof.search.decision.stopping import (
+    RemainingGain,
+    StoppingRule,
+    Until,
+    gain_of_draws,
+)
 
 
 def quadratic(params, i):
@@ -35,6 +42,42 @@ def test_extreme_payoffs_have_a_finite_remaining_gain():
     assert np.isfinite(opt.remaining_gain().upper)
     opt = line(tp.Optimizer(LINE), [7.0] * 25)
     assert opt.remaining_gain().upper <= 1e-3
+
+
+def test_the_upper_end_of_the_gain_is_never_below_what_is_expected():
+    draws = np.zeros((100, 2))
+    draws[:5, 1] = 1000.0  # a gain in one draw of twenty: the 90 % quantile is 0
+    gain = gain_of_draws(draws, slice(0, 2), 0.9, 50, 1.0)
+    assert gain.expected == gain.upper == 50.0
+
+
+class _Looked:
+    """What a rule asks of an optimizer, with remaining gains given in advance."""
+
+    def __init__(self, uppers):
+        self.uppers, self.count, self.levels = list(uppers), 18, []
+
+    def __len__(self):
+        return self.count
+
+    def recommend(self, level):
+        return SimpleNamespace(baseline=None)
+
+    def remaining_gain(self, level):
+        self.levels.append(level)
+        return RemainingGain(0.0, self.uppers.pop(0), level, self.count, 1.0)
+
+
+def test_a_rule_stops_at_the_second_look_in_a_row_at_half_of_the_error():
+    rule = StoppingRule(Until.parse(0.1), until_better=False, level=0.9)
+    optimizer = _Looked([0.05, 0.2, 0.05, 0.05])
+    stops = []
+    while optimizer.uppers:
+        optimizer.count += 2
+        stops.append(rule.look(optimizer).stop)
+        assert rule.look(optimizer) is None  # a moment ago
+    assert stops == ["", "", "", "until"]
+    assert optimizer.levels == [pytest.approx(0.95)] * 4
 
 
 def test_relative_limits_are_shares_of_the_payoff():

@@ -11,7 +11,6 @@ from tailproof.search.model.constants import STANDARDIZE
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import (
     fit_model,
-    is_sparse,
     known_variances,
     next_refit,
 )
@@ -38,7 +37,7 @@ def numbers(model):
             law.scale_upper,
             *(1.0 / law.dof_lower, 1.0 / law.dof_upper),
             *(model.warp.edge, model.warp.unit, model.warp.location, model.warp.scale),
-            *(correction.bound, correction.center, correction.mean, correction.probability),
+            *(correction.bound, correction.center, correction.mean),
         ]
     )
 
@@ -174,30 +173,3 @@ def test_known_variances_are_in_warped_units():
 @ALL_CONFIGS
 def test_few_payoffs_are_enough(config, n):
     assert np.isfinite(means(observations(n), config)).all()
-
-
-@pytest.mark.parametrize(
-    ("payoffs", "sparse"),
-    [
-        ([0.0] * 19 + [3.0], True),
-        ([0.0, 1.0, 2.0], False),
-        ([1.0] * 9, False),
-        ([0.0, 0.0, 1.0, 2.0], False),
-    ],
-)
-def test_payoffs_of_which_most_are_equal_are_sparse(payoffs, sparse):
-    assert is_sparse(np.array(payoffs)) is sparse
-
-
-def test_sparse_payoffs_get_means_between_zero_and_their_average():
-    # One in twenty is 1 on the left, and three in twenty on the right.
-    rng = np.random.default_rng(0)
-    points = rng.random((2000, 2))
-    chance = np.where(points[:, 0] > 0.5, 0.15, 0.05)
-    told = single_payoffs(points, (rng.random(2000) < chance).astype(float))
-    model = fit_model(told, None, CONFIGS["learnt"])
-    posterior = condition(told, points[:0], model, CONFIGS["learnt"])
-    left, right = posterior.payoff(posterior.predict(np.array([[0.2, 0.5], [0.8, 0.5]]))[0])
-    assert left == pytest.approx(0.05, abs=0.06)
-    assert right == pytest.approx(0.15, abs=0.08)
-    assert left < right

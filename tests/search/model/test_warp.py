@@ -33,20 +33,20 @@ payoffs = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20).map(np.array)
 
 
 @given(warps, payoffs)
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_the_inverse_undoes_the_warp(warp, t):
     np.testing.assert_allclose(warp.inverse(warp.forward(t)), t, rtol=1e-8, atol=1e-8)
 
 
 @given(warps, payoffs)
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_a_warp_is_monotone(warp, t):
     t = np.sort(t)
     assert (np.diff(warp.forward(t)) >= 0.0).all()
 
 
 @given(warps, st.floats(-100.0, 100.0))
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_log_slope_is_that_of_differences(warp, t):
     step = 1e-6 * max(warp.unit, 1e-2)
     if warp.kind != IDENTITY and abs(t - warp.edge) < 10.0 * step:
@@ -59,7 +59,7 @@ def test_log_slope_is_that_of_differences(warp, t):
 
 
 @given(warps, st.floats(-3.0, 3.0))
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_shift_is_the_inverse_of_relative_residual(warp, residual):
     r = np.array([residual])
     relative = warp.relative_residual(r)
@@ -86,7 +86,7 @@ def test_a_relative_residual_is_in_units_of_the_local_slope(kind):
 
 
 @given(warps, st.floats(-2.0, 2.0))
-@settings(derandomize=True)
+@settings(derandomize=True, deadline=None)
 def test_slopes_of_shift(warp, correction):
     ratio = 1.0 + (-1.0 if warp.kind == LOG else 1.0) * warp.scale * correction
     if warp.kind != IDENTITY and abs(ratio - WARP.least_ratio) < 0.05:
@@ -94,10 +94,6 @@ def test_slopes_of_shift(warp, correction):
     c = np.array([correction])
     numeric = slow.slope(warp.shift, c)[0]
     np.testing.assert_allclose(warp.shift_slope(c), numeric, rtol=1e-4, atol=1e-6)
-    if warp.kind == IDENTITY or ratio > WARP.least_ratio:
-        second = slow.slope(warp.shift_slope, c, 1e-5)[0]
-        expected = warp.shift_curvature * warp.shift_slope(c) ** 2
-        np.testing.assert_allclose(expected, second, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -33,10 +33,10 @@ class Posterior(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of payoffs added."""
+        """Number of payoffs added, in every posterior."""
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff to the posterior."""
+        """Add one payoff, in every posterior of arms."""
 
     def mean(self) -> Array:
         """Posterior mean of the arms, (n,); not to be written to."""

@@ -25,7 +25,8 @@ from tailproof._compiled import dictionary as compiled
 from tailproof._util import checks
 from tailproof.bandits.features import ExplicitFeatures, Nystrom
 from tailproof.bandits.posterior.base import PosteriorInputs, eigh_above
-from tailproof.bandits.posterior.nystrom import Sampling, rank_tolerance
+from tailproof.bandits.posterior.dictionary_features import rank_tolerance
+from tailproof.bandits.posterior.nystrom import Sampling
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
@@ -106,7 +107,7 @@ class BoxPosterior(ABC):
 
     @property
     def count(self) -> int:
-        """Number of payoffs told."""
+        """Number of payoffs told at points of the box."""
         return len(self._payoffs)
 
     @property
@@ -116,7 +117,7 @@ class BoxPosterior(ABC):
 
     @property
     def payoffs(self) -> Array:
-        """All payoffs as told, (t,)."""
+        """All payoffs told at points of the box, (t,)."""
         return np.array(self._payoffs, dtype=np.float64)
 
     def number_of(self, point: Array) -> int | None:
@@ -124,7 +125,7 @@ class BoxPosterior(ABC):
         return self._index.get(point.tobytes())
 
     def add(self, point: Array, payoff: float) -> None:
-        """Add one payoff at a point (d,)."""
+        """Add one payoff at a point (d,) of the box."""
         self._record_point(point, payoff)
         self._refresh()
 
@@ -140,6 +141,7 @@ class BoxPosterior(ABC):
         return {}
 
     def _record_point(self, point: Array, payoff: float) -> None:
+        """Count a payoff at its point of the box, and let the basis span the point."""
         site = self._index.setdefault(point.tobytes(), len(self.points))
         if site == len(self.points):
             if self._basis.include(point):
@@ -163,17 +165,20 @@ class BoxPosterior(ABC):
         self._weights = self._mean_weights()
 
     def _is_prior(self) -> bool:
+        """Whether the posterior over the box is still the prior."""
         return self.count == 0
 
     def _projected_gram(self) -> Array:
+        """Return the Gram matrix of the told points in the coordinates of the posterior."""
         return self._gram
 
     def _project(self, coordinates: Array) -> Array:
+        """Return coordinates of points as the posterior over the box uses them."""
         return coordinates
 
     @abstractmethod
     def _mean_weights(self) -> Array:
-        """Return w, (r,), from all payoffs."""
+        """Return w, (r,), from all payoffs told at points of the box."""
 
     @property
     def weight_norm(self) -> float:
@@ -181,7 +186,7 @@ class BoxPosterior(ABC):
         return 0.0 if self._is_prior() else float(np.linalg.norm(self._weights))
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Return mean and variance at points (k, d), (k,) each."""
+        """Return mean and variance at points of the box (k, d), (k,) each."""
         prior = self._inputs.kernel.diagonal(points).astype(np.float64)
         if self._is_prior():
             return np.zeros(len(points)), prior
@@ -189,6 +194,7 @@ class BoxPosterior(ABC):
         return a @ self._weights, self._variance(prior, a)
 
     def _variance(self, prior: Array, a: Array) -> Array:
+        """Return the variance at points of the box, from k(x, x) and their coordinates a."""
         half = a @ self._half
         variance = self._inputs.ridge * np.einsum("ij,ij->i", half, half)
         if self._inputs.with_residual:
@@ -216,11 +222,13 @@ class BoxRidgePosterior(BoxPosterior):
         self._kept: list[float] = []  # the payoffs, set to zero where |y_t| > b_t
 
     def _record_point(self, point: Array, payoff: float) -> None:
+        """Count a payoff, set to zero if it is above the truncation level (Alg. 1)."""
         super()._record_point(point, payoff)
         small = abs(payoff) <= self._inputs.truncation(self.count, 0)
         self._kept.append(payoff if small else 0.0)
 
     def _mean_weights(self) -> Array:
+        """Return w, (r,), from the sums of the truncated payoffs at each point."""
         sums = np.bincount(self._told, self._kept, minlength=len(self.points))
         weights: Array = self._half @ (self._half.T @ (self._coordinates.T @ sums))
         return weights
@@ -242,6 +250,7 @@ class BoxFeaturePosterior(BoxPosterior):
         self.directions = round(float(basis.copies.sum()))
 
     def _mean_weights(self) -> Array:
+        """Return w, (r,), from the truncated sums in every direction (Alg. 2)."""
         threshold = self._inputs.truncation(self.count, self.directions)
         whitening = self._rows @ (self._half @ self._vectors.T)
         rows = whitening @ self._project(self._coordinates).T  # u by told point, (u, p)
@@ -278,11 +287,11 @@ class BoxNystromPosterior(BoxFeaturePosterior):
         self._refresh()
 
     def state(self) -> dict[str, Any]:
-        """Return the dictionary, which was drawn."""
+        """Return the dictionary of told points of the box, which was drawn."""
         return {"dictionary": self.dictionary.tolist()}
 
     def restore(self, state: dict[str, Any], points: Array, payoffs: Array) -> None:
-        """Add the history, and set the dictionary."""
+        """Add the history of the box, and set the dictionary."""
         for point, payoff in zip(points, payoffs.tolist(), strict=True):
             self._record_point(point, payoff)
         dictionary = [
@@ -295,10 +304,12 @@ class BoxNystromPosterior(BoxFeaturePosterior):
             self._refresh()
 
     def _told_variance(self) -> Array:
+        """Return the variance at the points told, (p,), by which arms are drawn."""
         prior = self._inputs.kernel.diagonal(self.points).astype(np.float64)
         return prior if self._is_prior() else self._variance(prior, self._projected)
 
     def _change_dictionary(self, dictionary: NDArray[np.int64]) -> None:
+        """Project the coordinates on the span of a new dictionary of told points."""
         self.dictionary = dictionary
         left, right = np.empty((0, 0)), np.empty((self._basis.size, 0))
         if len(dictionary) and self._basis.size:
@@ -311,10 +322,13 @@ class BoxNystromPosterior(BoxFeaturePosterior):
         self._projected = self._coordinates @ right
 
     def _is_prior(self) -> bool:
+        """Whether the dictionary of told points of the box is empty."""
         return self.directions == 0
 
     def _projected_gram(self) -> Array:
+        """Return the Gram matrix of the told points in the dictionary's span."""
         return self._projection.T @ self._gram @ self._projection
 
     def _project(self, coordinates: Array) -> Array:
+        """Return coordinates of points in the dictionary's span."""
         return coordinates @ self._projection

@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 class FeaturePosterior:
     """Algorithm 2 with a fixed feature map; its eigendecomposition of H is a `Spectrum`."""
 
+    leverage: Array  # (n,) a_j^T H^(-1) a_j
+    slack: Array  # (n,) bound on the rounding error of the leverages
+
     def __init__(
         self, inputs: PosteriorInputs, embedding: Embedding, estimator: DirectionEstimator
     ) -> None:
@@ -33,9 +36,11 @@ class FeaturePosterior:
         self._count = 0
         self._counts = np.zeros(len(inputs.X))
         self._cached_mean: Array | None = None
+        self._cached_eigensystem: tuple[Array, Array, Array] | None = None
         self._change_feature_coordinates(embedding)
 
     def _change_feature_coordinates(self, embedding: Embedding) -> None:
+        """Take new features of the arms, and compute the posterior from the counts anew."""
         self.embedding, self.directions = embedding, embedding.size
         self._residual = self._left_out_variance(self._prior, embedding.squared_norms())
         self.estimator.coordinates_changed(embedding.coordinates)
@@ -44,15 +49,37 @@ class FeaturePosterior:
     def _refresh(self) -> None:
         """Recompute the eigendecomposition of the features' H and the leverages from the counts."""
         a, self._refreshed = self.embedding.coordinates, self._count
-        self._values, columns = eigh_above(weighted_gram(a, self._counts), self._inputs.ridge)
-        self.log_det = float(np.log(self._values / self._inputs.ridge).sum())
-        self.vectors = np.ascontiguousarray(columns.T)
-        self.roots = 1.0 / np.sqrt(self._values)
-        half = (a @ columns) * self.roots
+        self._set_gram(weighted_gram(a, self._counts))
+        values, roots, vectors = self._eigensystem()
+        self.log_det = float(np.log(values / self._inputs.ridge).sum())
+        half = (a @ vectors.T) * roots
         self.leverage = np.einsum("ij,ij->i", half, half)
+
+    def _set_gram(self, gram: Array) -> None:
+        """Use A^T N A, (r, r), of the present counts; its eigensystem is found when needed."""
+        a = self.embedding.coordinates
+        self._gram, self._cached_eigensystem = gram, None
         # Rank-one steps subtract from at most |a|^2 / ridge, REFRESH times, each to rounding.
         self.slack = 1e-12 * np.einsum("ij,ij->i", a, a) / self._inputs.ridge
         self._cached_mean = None
+
+    def _eigensystem(self) -> tuple[Array, Array, Array]:
+        """Return H's eigenvalues (r,), their inverse square roots and eigenvectors in rows."""
+        if self._cached_eigensystem is None:
+            values, columns = eigh_above(self._gram, self._inputs.ridge)
+            vectors = np.ascontiguousarray(columns.T)
+            self._cached_eigensystem = values, 1.0 / np.sqrt(values), vectors
+        return self._cached_eigensystem
+
+    @property
+    def roots(self) -> Array:
+        """1 / sqrt(eigenvalue) of H, (r,)."""
+        return self._eigensystem()[1]
+
+    @property
+    def vectors(self) -> Array:
+        """Eigenvectors of H in rows, (r, r)."""
+        return self._eigensystem()[2]
 
     @property
     def count(self) -> int:
@@ -83,11 +110,15 @@ class FeaturePosterior:
         if self._count % REFRESH == 0:
             self._refresh()
             return
+        self._add_payoff_to_gram(arm)
+
+    def _add_payoff_to_gram(self, arm: int) -> None:
+        """Add one payoff of an arm, which is in the counts, to H and the leverages."""
         self._add_payoff_by_rank_one(arm)
 
     def _add_payoff_by_rank_one(self, arm: int) -> None:
         """Add one payoff of an arm to the eigendecomposition of H, by rank one."""
-        spectrum = (self._values, self.roots, self.vectors, self.leverage)
+        spectrum = (*self._eigensystem(), self.leverage)
         self.log_det += eigen.add_payoff(*spectrum, self.embedding.coordinates, arm)
 
     def mean(self) -> Array:
@@ -109,7 +140,7 @@ class FeaturePosterior:
         return result
 
     def covariance(self, arm: int) -> Array:
-        """Posterior covariance of the arms with one arm."""
+        """Posterior covariance of the arms with one arm, from their features."""
         inputs, a = self._inputs, self.embedding.coordinates
         if self._is_prior():
             return inputs.kernel.matrix(inputs.X, inputs.X[arm : arm + 1])[:, 0]

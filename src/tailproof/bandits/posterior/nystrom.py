@@ -7,18 +7,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from tailproof._compiled import dictionary as compiled
 from tailproof._util import checks
-from tailproof.bandits.estimators import DirectionEstimator
+from tailproof.bandits.estimators import DirectionEstimator, TruncateDirections
 from tailproof.bandits.features import Embedding, Nystrom
+from tailproof.bandits.inverse_root import InverseRoot
 from tailproof.bandits.low_rank import ROUNDING, PlayedSpan, fixed_coordinates
-from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs
+from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, weighted_gram
+from tailproof.bandits.posterior.dictionary_features import (
+    LARGEST_CONDITION,
+    TriangularEmbedding,
+    empty_embedding,
+    nystrom_embedding,
+)
 from tailproof.bandits.posterior.features import FeaturePosterior
-from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+# Up to so many arms a direction a new factor of H is quicker than a step of its eigensystem.
+ARMS_PER_DIRECTION = 8
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,9 @@ class NystromPosterior(FeaturePosterior):
     """Algorithm 2 whose features are those of a dictionary, redrawn after every payoff.
 
     Where the dictionary stays the same, or the old and the new one both span the features of all
-    arms, H follows by rank one; otherwise it is recomputed. `dictionary` (m,) holds the numbers of
-    its arms, ascending; it is empty before the first payoff.
+    arms, H follows by rank one; otherwise it is recomputed, by a Cholesky factor where that is
+    accurate (`_factor`, None once the eigensystem is in use). `dictionary` (m,) holds the numbers
+    of its arms, ascending; it is empty before the first payoff.
     """
 
     def __init__(
@@ -69,7 +79,8 @@ class NystromPosterior(FeaturePosterior):
             coordinates = self._span.values
         self.kernel_coordinates = coordinates
         self.dictionary = np.empty(0, dtype=np.int64)
-        super().__init__(inputs, _empty_nystrom_embedding(len(inputs.X), 0), estimator)
+        self._factor: Array | None = None  # of H, lower triangular
+        super().__init__(inputs, empty_embedding(len(inputs.X), 0), estimator)
 
     @property
     def residual(self) -> float:
@@ -89,6 +100,80 @@ class NystromPosterior(FeaturePosterior):
         same = not grown and np.array_equal(drawn, self.dictionary)
         self._update_features(arm, payoff, None if same else self._embed_dictionary(drawn))
         self.dictionary = drawn
+
+    def _refresh(self) -> None:
+        """Recompute H and the leverages from the counts, by a Cholesky factor if it serves."""
+        self._factor = None
+        if not isinstance(self.embedding, TriangularEmbedding) or not self._refresh_factor():
+            super()._refresh()
+
+    def _refresh_factor(self) -> bool:
+        """Compute H's Cholesky factor and the leverages, unless it may be inaccurate (False)."""
+        a, ridge = self.embedding.coordinates, self._inputs.ridge
+        gram = weighted_gram(a, self._counts)
+        whole = gram.copy()
+        whole.flat[:: len(gram) + 1] += ridge
+        if float(np.trace(whole)) > LARGEST_CONDITION * ridge:
+            return False
+        factor, failed = lapack.dpotrf(whole, lower=1)
+        if failed:
+            return False
+        inverse, _ = lapack.dtrtri(factor, lower=1)
+        half = a @ np.tril(inverse).T
+        self._refreshed = self._count
+        self._set_gram(gram)
+        self._factor = factor
+        self.leverage = np.einsum("ij,ij->i", half, half)
+        diagonal = np.diagonal(factor)
+        self.log_det = float(2.0 * np.log(diagonal).sum() - len(gram) * np.log(ridge))
+        return True
+
+    def _add_payoff_to_gram(self, arm: int) -> None:
+        """Add one payoff: while no arm loses payoffs, a new factor is all that is needed.
+
+        It costs O(n m^2), a step of the eigensystem O(n m + m^3).
+        """
+        few = len(self.leverage) <= ARMS_PER_DIRECTION * self.directions
+        if self._factor is not None and few and isinstance(self.estimator, TruncateDirections):
+            threshold = self._inputs.truncation(self._count, self.directions)
+            if not len(self.estimator.split(self.leverage, self.slack, threshold)[1]):
+                self._refresh()
+                return
+        self._add_payoff_by_rank_one(arm)
+
+    def _add_payoff_by_rank_one(self, arm: int) -> None:
+        super()._add_payoff_by_rank_one(arm)
+        self._factor = None
+
+    def mean(self) -> Array:
+        """Posterior mean of the arms (Alg. 2, lines 5 and 6)."""
+        estimator = self.estimator
+        if (
+            self._factor is None
+            or self._cached_mean is not None
+            or not isinstance(estimator, TruncateDirections)
+            or self._is_prior()
+        ):
+            return super().mean()
+        self._cached_mean = self._mean_from_factor(self._factor, estimator)
+        return self._cached_mean
+
+    def _mean_from_factor(self, factor: Array, estimator: TruncateDirections) -> Array:
+        """Return the mean; only arms that lose payoffs need the directions of Algorithm 2."""
+        embedding = self.embedding
+        assert isinstance(embedding, TriangularEmbedding)
+        a = embedding.coordinates
+        threshold = self._inputs.truncation(self._count, self.directions)
+        kept, arms = estimator.split(self.leverage, self.slack, threshold)
+        weights, _ = lapack.dpotrs(factor, kept @ a, lower=1)
+        if len(arms):
+            ridge = self._inputs.ridge
+            root = InverseRoot(self._gram + ridge * np.eye(len(self._gram)), ridge)
+            rows = embedding.features_of(root.times(a[arms].T))  # u_{i,j}, (m, c)
+            sums = estimator.truncated_sums(arms, rows.T, threshold)
+            weights = weights + root.times(embedding.coordinates_of(sums[:, None]))[:, 0]
+        mean: Array = a @ weights
+        return mean
 
     def _include_in_span(self, arm: int) -> bool:
         """Let the coordinates span a played arm; return whether they have a new column."""
@@ -121,85 +206,6 @@ class NystromPosterior(FeaturePosterior):
         self._replay_payoffs(state, arms, payoffs, refreshed)
 
     def _embed_dictionary(self, dictionary: Indices) -> Embedding:
+        """Return the Nystrom features of the arms for a dictionary."""
         kernel, X = self._inputs.kernel, self._inputs.X
         return nystrom_embedding(self._nystrom, self.kernel_coordinates, dictionary, kernel, X)
-
-
-def nystrom_embedding(
-    nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
-) -> Embedding:
-    """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
-
-    With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
-    features are the projections F^T psi, rotated by E. If the dictionary spans everything
-    psi does, F is square: then the coordinates are psi itself, and E F^T are the directions.
-    """
-    if len(dictionary) == 0 or psi.shape[1] == 0:
-        return _empty_nystrom_embedding(len(psi), 0)
-    if len(dictionary) > psi.shape[1] and compiled.spans_all(
-        psi, dictionary, rank_tolerance(nystrom)
-    ):
-        return _SpanningEmbedding(nystrom, psi, dictionary, kernel, X)
-    return _nystrom_projection(nystrom, psi, dictionary, kernel, X)
-
-
-def _nystrom_projection(
-    nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
-) -> Embedding:
-    # psi leaves out what is below the cutoff for the arms as a whole. Within it, only what is
-    # rounding in K_D is left out, or else dictionaries would drop in and out of full rank.
-    lengths, left, right = compiled.spanned(psi, dictionary, rank_tolerance(nystrom))
-    if len(lengths) == 0:
-        return _empty_nystrom_embedding(len(psi), len(dictionary))
-    full = len(lengths) == psi.shape[1]
-
-    def query(points: Array) -> tuple[Array, Array | None]:
-        inside = kernel.matrix(points, X[dictionary]) @ (left / lengths)
-        return (inside @ right.T if full else inside), None
-
-    coordinates = psi if full else psi @ right
-    if nystrom.reduced:
-        directions = right.T if full else np.eye(len(lengths))
-    else:
-        directions = left @ right.T if full else left
-    directions = np.ascontiguousarray(directions)
-    return Embedding(coordinates, directions, np.ones(len(directions)), query, kernel_basis=full)
-
-
-class _SpanningEmbedding(Embedding):
-    """The embedding on a dictionary that spans all of psi, whose directions are found when used.
-
-    H and the variances do not depend on them, and dictionaries of many arms change every round.
-    """
-
-    def __init__(
-        self, nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
-    ) -> None:
-        size = psi.shape[1] if nystrom.reduced else len(dictionary)
-        fields = {"coordinates": psi, "copies": np.ones(size), "kernel_basis": True}
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_arguments", (nystrom, psi, dictionary, kernel, X))
-
-    def __getattr__(self, name: str) -> Any:
-        # Reached only where an attribute is not there yet.
-        if name not in ("directions", "query"):
-            raise AttributeError(name)
-        embedding = _nystrom_projection(*self.__dict__["_arguments"])
-        for found in ("directions", "query"):
-            object.__setattr__(self, found, getattr(embedding, found))
-        return self.__dict__[name]
-
-
-def rank_tolerance(nystrom: Nystrom) -> float:
-    """Return the share of K_D's largest eigenvalue that the Nystrom posterior takes for zero."""
-    return max(1e-3 * nystrom.cutoff, 1e-15)
-
-
-def _empty_nystrom_embedding(arms: int, size: int) -> Embedding:
-    """Embed in `size` Nystrom features that are zero: an empty dictionary, or one of zeros."""
-
-    def query(points: Array) -> tuple[Array, Array | None]:
-        return np.zeros((len(points), 1)), None
-
-    return Embedding(np.zeros((arms, 1)), np.zeros((size, 1)), np.ones(size), query)

@@ -125,7 +125,7 @@ class RidgePosterior:
         return result
 
     def covariance(self, arm: int) -> Array:
-        """Posterior covariance of the arms with one arm."""
+        """Kernel ridge regression's covariance of the arms with one arm."""
         if self._dense:
             return self._ridge * self._core[arm]
         row = self._coordinates[arm]
@@ -135,7 +135,7 @@ class RidgePosterior:
         return prior + self._coordinates @ (self._ridge * (self._core @ row) - row)
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Mean and variance at any points (k, d), from the played arms."""
+        """Kernel ridge regression's mean and variance at any points (k, d)."""
         played = np.flatnonzero(self._counts)
         prior = self._kernel.diagonal(points).astype(np.float64)
         if played.size == 0:

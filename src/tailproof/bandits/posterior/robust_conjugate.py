@@ -32,16 +32,16 @@ class RobustConjugatePosterior(RidgePosterior):
         super().__init__(kernel, X, ridge, lambda t: math.inf)
 
     def add(self, arm: int, payoff: float) -> None:
-        """Add one payoff with its weight."""
+        """Add one payoff with its robust weight (RCGP)."""
         (target,), (weight,) = self._weighted_payoffs(np.array([payoff]))
         self._add_weighted(arm, float(target), float(weight))
 
     def mean(self) -> Array:
-        """Robust mean of the arms."""
+        """Mean of the arms under robust and conjugate regression."""
         return self._mean + self.prior_mean
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Robust mean and variance at any points (k, d)."""
+        """Mean and variance at any points (k, d) under robust and conjugate regression."""
         mean, variance = super().query(points)
         return mean + self.prior_mean, variance
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.trials import Comparison, Prediction
+from tailproof.search.results import Comparison, Prediction
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""What an optimizer keeps besides payoffs: the baseline, the race, the failures; and what follows.
+"""What an optimizer decides besides its search: when the baseline runs, and what to recommend.
 
 A trial is the baseline when that is due, a run of the race while there is one, and else what the
 model proposes, away from where trials fail if that is asked for.
@@ -6,241 +6,228 @@ model proposes, away from where trials fail if that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.acquisition.optimize import sobol
+from tailproof.search.acquisition import maximize_ucb, sobol
 from tailproof.search.decision import baseline, race, stopping
 from tailproof.search.decision.failures import TOLERATED, FailureModel, fit_failures
 from tailproof.search.decision.race import Race
 from tailproof.search.decision.stopping import RemainingGain
+from tailproof.search.payoff_model import PayoffModel
+from tailproof.search.results import Comparison, Recommendation
+from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.encodings import EncodedSpace
-from tailproof.search.space.parameters import Fixed
-from tailproof.search.space.space import Space
-from tailproof.search.space.values import typed, untyped
-from tailproof.search.trials import Comparison, Prediction
-
-if TYPE_CHECKING:
-    from tailproof.search.optimizer import Optimizer
+from tailproof.search.space.space import Configurations, Space
+from tailproof.search.trials import TrialLog
 
 Array = NDArray[np.float64]
 
 _POOL = 256  # places among which one is chosen instead of one that probably fails
 
 
-@dataclass
 class DecisionPlan:
-    """The baseline's place and params, the race with the numbers of its trials, and failures."""
+    """The baseline and the race of one optimizer, and what follows from them and its trials.
 
-    baseline: Array | None = None  # (d,)
-    baseline_params: dict[str, Any] = field(default_factory=dict)
-    race: Race | None = None
-    race_trials: set[int] = field(default_factory=set)
-    failed: dict[int, str] = field(default_factory=dict)  # reason by trial number
-    failure_model: tuple[tuple[int, int], FailureModel] | None = None  # with the counts it is of
-
-    def state(self, optimizer: Optimizer) -> dict[str, Any]:
-        """Return a JSON-able description."""
-        places = [] if self.race is None else list(self.race.places)
-        return {
-            "baseline": _typed(self.baseline_params),
-            "race": [_typed(optimizer.space.params(u)) for u in places],
-            "race_trials": sorted(self.race_trials),
-            "failed": [[number, reason] for number, reason in self.failed.items()],
-        }
-
-    def restore(self, optimizer: Optimizer, state: Mapping[str, Any]) -> None:
-        """Take what `state` described; the trials are known already."""
-        if state["baseline"]:
-            optimizer.baseline(_untyped(state["baseline"]))
-        places = [optimizer._position_of_params(_untyped(listed)) for listed in state["race"]]
-        if places:
-            self.race = race_of(optimizer, places)
-        self.race_trials = {optimizer._trial_number(number) for number in state["race_trials"]}
-        self.failed = {optimizer._trial_number(n): str(reason) for n, reason in state["failed"]}
-
-
-def _typed(params: Mapping[str, Any]) -> list[list[Any]]:
-    return [[name, *typed(value)] for name, value in params.items()]
-
-
-def _untyped(listed: list[list[Any]]) -> dict[str, Any]:
-    return {name: untyped(kind, value) for name, kind, value in listed}
-
-
-def with_fixed(space: EncodedSpace, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with the values of Fixed parameters that it leaves out."""
-    fixed = {}
-    if isinstance(space, Space):
-        fixed = {n: p.constant for n, p in space.parameters.items() if isinstance(p, Fixed)}
-    return fixed | dict(params)
-
-
-def planned_place(
-    optimizer: Optimizer, number: int, pending: list[Array], seed: int
-) -> Array | None:
-    """Return where trial `number` is to be if the baseline is due or a race is on, else None."""
-    plan = optimizer._plan
-    if plan.race is not None:
-        runs = _runs_of_race(optimizer, plan.race, pending)
-        rng = np.random.default_rng([seed, number, 7])
-        alive = np.ones(len(runs), dtype=bool)
-        if len(optimizer):
-            draws = optimizer._mean_draws(plan.race.places, race.DRAWS, rng)
-            alive = race.in_race(draws, runs, has_baseline=plan.race.has_baseline)
-        return plan.race.places[race.next_in_race(runs, alive, rng)]
-    if plan.baseline is not None:
-        started = [*optimizer._started_places(), *pending]
-        done = sum(np.array_equal(place, plan.baseline) for place in started)
-        if baseline.baseline_due(done, number):
-            return plan.baseline
-    return None
-
-
-def _runs_of_race(optimizer: Optimizer, on: Race, pending: list[Array]) -> NDArray[np.int64]:
-    """Return how often each configuration of the race was run in it or runs now, (c,)."""
-    ended = [n for n in optimizer._plan.race_trials if n not in optimizer._pending]
-    places = [optimizer._trials[number][1] for number in ended]
-    counts = np.zeros(len(on.places), dtype=np.int64)
-    for place in [*places, *pending]:
-        index = on.index(place)
-        if index is not None:
-            counts[index] += 1
-    return counts
-
-
-def start_race(optimizer: Optimizer, count: int) -> Race:
-    """Return a race of the recommended configuration, others that may be better, the baseline."""
-    best = optimizer._position_of_params(optimizer.recommend().params)
-    pool = np.unique(np.vstack([best[None], np.array(optimizer._positions)]), axis=0)
-    rng = np.random.default_rng([optimizer.seed, len(optimizer), 8])
-    draws = optimizer._mean_draws(pool, race.DRAWS, rng)
-    first = int(np.flatnonzero((pool == best).all(axis=1))[0])
-    places = pool[race.select_candidates(draws, first, count)]
-    current = optimizer._plan.baseline
-    if current is not None:
-        places = np.vstack([places[(places != current).any(axis=1)], current])
-    return Race(places, current is not None)
-
-
-def race_of(optimizer: Optimizer, places: list[Array]) -> Race:
-    """Return the race of these places, of which the last may be the baseline's."""
-    current = optimizer._plan.baseline
-    last = current is not None and np.array_equal(places[-1], current)
-    return Race(np.array(places), bool(last))
-
-
-def confirmed_place(optimizer: Optimizer, level: float) -> Array | None:
-    """Return the place of the race with the best robust mean of those that were run, if any."""
-    on = optimizer._plan.race
-    if on is None:
-        return None
-    ran = {on.index(place) for place in optimizer._positions}
-    places = np.array([place for i, place in enumerate(on.places) if i in ran])
-    if not len(places):
-        return None
-    prediction = optimizer._predict_places(places, level)
-    best = np.argmin(prediction.mean) if optimizer.minimize else np.argmax(prediction.mean)
-    return places[int(best)]
-
-
-def reliable_place(optimizer: Optimizer, u: Array, space: EncodedSpace, level: float) -> Array:
-    """Return u (d,), or the place of the best robust mean among others if u would probably fail.
-
-    The model of the payoffs knows nothing of failures, and its best mean may lie where no trial
-    ends. The others are places near those that gave a payoff.
+    Attributes
+    ----------
+    baseline, baseline_params
+        The place (d,) and the configuration in use now; None and empty if there is none.
+    race, race_trials
+        The confirmation that runs now, or None, and the numbers of its trials.
     """
-    model = failure_model(optimizer)
-    if model is None or model.probability(space.encode(u[None]))[0] <= TOLERATED:
-        return u
-    rng = np.random.default_rng([optimizer.seed, len(optimizer), 12])
-    seen = np.unique(np.array(optimizer._positions), axis=0)
-    near = seen[rng.integers(len(seen), size=_POOL)]
-    near = np.clip(near + 0.05 * rng.standard_normal(near.shape), 0.0, 1.0)
-    pool = space.snap(np.vstack([seen, near]))
-    probability = model.probability(space.encode(pool))
-    pool = pool[probability <= max(TOLERATED, float(probability.min()))]
-    mean = optimizer._predict_places(pool, level).mean
-    return pool[int(np.argmin(mean) if optimizer.minimize else np.argmax(mean))]
 
+    def __init__(self, log: TrialLog, model: PayoffModel, seed: int) -> None:
+        self._log, self._model, self._seed = log, model, seed
+        self.baseline: Array | None = None
+        self.baseline_params: dict[str, Any] = {}
+        self.race: Race | None = None
+        self.race_trials: set[int] = set()
+        self._failures: tuple[tuple[int, int], FailureModel] | None = None
 
-def comparison(optimizer: Optimizer, u: Array, level: float) -> Comparison | None:
-    """Return how much better the configuration at u (d,) is than the baseline, if there is one."""
-    current = optimizer._plan.baseline
-    if current is None:
+    def planned_place(self, number: int, pending: list[Array], seed: int) -> Array | None:
+        """Return where trial `number` is if the baseline is due or a race is on, else None."""
+        if self.race is not None:
+            runs = self._runs_of_race(self.race, pending)
+            rng = np.random.default_rng([seed, number, 7])
+            alive = np.ones(len(runs), dtype=bool)
+            if self._log.completed:
+                draws = self._model.draw_means(self.race.places, race.DRAWS, rng)
+                alive = race.in_race(draws, runs, has_baseline=self.race.has_baseline)
+            return self.race.places[race.next_in_race(runs, alive, rng)]
+        if self.baseline is not None:
+            started = [*self._log.places, *self._log.failed_places(), *pending]
+            runs_so_far = sum(np.array_equal(place, self.baseline) for place in started)
+            if baseline.baseline_due(runs_so_far, number):
+                return self.baseline
         return None
-    both = np.vstack([u, current])
-    if np.array_equal(u, current):  # the draws of equal points differ by rounding
-        draws = np.zeros((1, 2))
-    else:
-        rng = np.random.default_rng([optimizer.seed, len(optimizer), 9])
-        draws = optimizer._mean_draws(both, baseline.COMPARISON_DRAWS, rng)
-    return baseline.compare_with_baseline(
-        draws,
-        optimizer._predict_places(both, level),
-        minimize=optimizer.minimize,
-        params=optimizer._plan.baseline_params,
-        payoffs=sum(np.array_equal(current, place) for place in optimizer._positions),
-        level=level,
-    )
 
+    def _runs_of_race(self, on: Race, pending: list[Array]) -> NDArray[np.int64]:
+        """Return how often each configuration of the race was run in it or runs now, (c,)."""
+        ended = [number for number in self.race_trials if number not in self._log.pending]
+        places = [self._log.started[number][1] for number in ended]
+        counts = np.zeros(len(on.places), dtype=np.int64)
+        for place in [*places, *pending]:
+            index = on.index(place)
+            if index is not None:
+                counts[index] += 1
+        return counts
 
-def remaining_gain(optimizer: Optimizer, level: float) -> RemainingGain:
-    """Return what further trials may still gain over what is recommended now."""
-    found = optimizer.recommend(level=level)
-    u = optimizer._position_of_params(found.params)
-    rng = np.random.default_rng([optimizer.seed, len(optimizer), 10])
-    pool, spread = stopping.gain_pool(optimizer.space, u, np.array(optimizer._positions), rng)
-    draws = optimizer._mean_draws(pool, stopping.DRAWS, rng)
-    unit = found.mean if found.baseline is None else found.baseline.mean
-    return stopping.gain_of_draws(draws, spread, level, len(optimizer), unit)
+    def start_race(self, best: Array, count: int) -> Race:
+        """Start a race of the place `best` (d,), others that may be better, and the baseline."""
+        pool = np.unique(np.vstack([best[None], np.array(self._log.places)]), axis=0)
+        draws = self._model.draw_means(pool, race.DRAWS, self._rng(8))
+        first = int(np.flatnonzero((pool == best).all(axis=1))[0])
+        places = pool[race.select_candidates(draws, first, count)]
+        if self.baseline is not None:
+            others = places[(places != self.baseline).any(axis=1)]
+            places = np.vstack([others, self.baseline])
+        self.race, self.race_trials = Race(places, self.baseline is not None), set()
+        return self.race
 
+    def resume_race(self, places: list[Array], trials: set[int]) -> None:
+        """Go on with a race of these places, of which the last may be the baseline's."""
+        last = self.baseline is not None and np.array_equal(places[-1], self.baseline)
+        self.race, self.race_trials = Race(np.array(places), bool(last)), trials
 
-def failure_model(optimizer: Optimizer) -> FailureModel | None:
-    """Return the estimate of the probability of failure; None if nothing has failed."""
-    plan = optimizer._plan
-    if not plan.failed:
-        return None
-    key = (len(optimizer), len(plan.failed))
-    if plan.failure_model is None or plan.failure_model[0] != key:
-        ended = sorted(set(optimizer._completed) | set(plan.failed))
-        U = optimizer._stack_positions([optimizer._trials[number][1] for number in ended])
-        failed = np.array([number in plan.failed for number in ended])
-        columns = optimizer.space.parameter_of_column
-        plan.failure_model = (key, fit_failures(optimizer.space.encode(U), failed, columns))
-    return plan.failure_model[1]
+    def confirmed_place(self, level: float) -> Array | None:
+        """Return the place of the race with the best robust mean of those that were run, if any."""
+        if self.race is None:
+            return None
+        ran = {self.race.index(place) for place in self._log.places}
+        places = np.array([place for i, place in enumerate(self.race.places) if i in ran])
+        return self._model.best_of(places, level) if len(places) else None
 
+    def recommended_place(
+        self, space: Space | Configurations | ContextSpace, level: float
+    ) -> Array:
+        """Return the place (d,) with the best robust mean in the space, or in a context of it."""
+        seen, posterior = np.array(self._log.places), self._model.posterior()
+        if isinstance(space, ContextSpace):
+            # Few or none were measured in the context: the model says what is best there.
+            best = maximize_ucb(space, posterior, 0.0, seen, self._rng(1))
+            places = np.vstack([seen[space.contains(seen)], best])
+        else:
+            confirmed = self.confirmed_place(level)
+            if confirmed is not None:
+                return confirmed
+            # Of what was measured: a mean between measured places is the model's alone.
+            places = seen
+        u = places[int(np.argmax(posterior.ucb(space.encode(places), 0.0)))]
+        return self._best_away_from_failures(u, space, level)
 
-def away_from_failures(
-    optimizer: Optimizer, u: Array, number: int, space: EncodedSpace, seed: int
-) -> Array:
-    """Return u (d,), or a promising place nearby or elsewhere if u would probably fail.
+    def recommendation(
+        self, u: Array, params: dict[str, Any], space: EncodedSpace, level: float
+    ) -> Recommendation:
+        """Return what is to be said of the recommended place u (d,), which is that of `params`.
 
-    The other place is the best of a joint draw of the mean payoff at places that are not known to
-    fail, or one of these at random before there are payoffs.
-    """
-    model = failure_model(optimizer)
-    if model is None or model.probability(space.encode(u[None]))[0] <= TOLERATED:
-        return u
-    rng = np.random.default_rng([seed, number, 11])
-    near = np.clip(u + 0.15 * rng.standard_normal((_POOL, len(u))), 0.0, 1.0)
-    pool = space.snap(np.vstack([sobol(space.dimension, _POOL, rng), near]))
-    probability = model.probability(space.encode(pool))
-    pool = pool[probability <= max(TOLERATED, float(probability.min()) + 0.05)]
-    if len(optimizer) < 2:
-        return pool[rng.integers(len(pool))]
-    return pool[int(np.argmax(optimizer._mean_draws(pool, 1, rng)[0]))]
+        The best observed payoff is that of the context `space`, if any was told there.
+        """
+        completed, places = list(self._log.completed.values()), np.array(self._log.places)
+        inside = completed
+        if isinstance(space, ContextSpace):
+            flags = space.contains(places)
+            inside = [done for done, flag in zip(completed, flags, strict=True) if flag]
+        best = min if self._model.minimize else max
+        best_observed = best(inside or completed, key=lambda done: done.value)
+        same = (places == u).all(axis=1)
+        prediction = self._model.predict(u[None], level)
+        return Recommendation(
+            params=params,
+            mean=float(prediction.mean[0]),
+            lower=float(prediction.lower[0]),
+            upper=float(prediction.upper[0]),
+            level=level,
+            payoffs=sum(done.n for done, equal in zip(completed, same, strict=True) if equal),
+            total_payoffs=sum(done.n for done in completed),
+            clipped=int(self._model.posterior().clipped.sum()),
+            tails=self._model.tails_in_words(),
+            best_observed_params=dict(best_observed.trial.params),
+            best_observed_value=best_observed.value,
+            baseline=self.comparison(u, level),
+        )
 
+    def comparison(self, u: Array, level: float) -> Comparison | None:
+        """Return how much better the place u (d,) is than the baseline, if there is one."""
+        current = self.baseline
+        if current is None:
+            return None
+        both = np.vstack([u, current])
+        if np.array_equal(u, current):  # the draws of equal points differ by rounding
+            draws = np.zeros((1, 2))
+        else:
+            draws = self._model.draw_means(both, baseline.COMPARISON_DRAWS, self._rng(9))
+        return baseline.compare_with_baseline(
+            draws,
+            self._model.predict(both, level),
+            minimize=self._model.minimize,
+            params=self.baseline_params,
+            payoffs=sum(np.array_equal(current, place) for place in self._log.places),
+            level=level,
+        )
 
-def scalar_prediction(prediction: Prediction) -> Prediction:
-    """Return a prediction at one configuration, (1,), as arrays without dimensions."""
-    return replace(
-        prediction,
-        mean=prediction.mean.reshape(()),
-        lower=prediction.lower.reshape(()),
-        upper=prediction.upper.reshape(()),
-    )
+    def remaining_gain(self, found: Recommendation, u: Array, level: float) -> RemainingGain:
+        """Return what further trials may still gain over what is recommended now, at u (d,)."""
+        rng, seen = self._rng(10), np.array(self._log.places)
+        pool, spread = stopping.gain_pool(self._model.space, u, seen, rng)
+        draws = self._model.draw_means(pool, stopping.DRAWS, rng)
+        unit = found.mean if found.baseline is None else found.baseline.mean
+        return stopping.gain_of_draws(draws, spread, level, len(seen), unit)
+
+    def failure_model(self) -> FailureModel | None:
+        """Return the estimate of the probability of failure; None if nothing has failed."""
+        log, space = self._log, self._model.space
+        if not log.failed:
+            return None
+        key = (len(log.completed), len(log.failed))
+        if self._failures is None or self._failures[0] != key:
+            ended = sorted(set(log.completed) | set(log.failed))
+            U = space.stack([log.started[number][1] for number in ended])
+            failed = np.array([number in log.failed for number in ended])
+            model = fit_failures(space.encode(U), failed, space.parameter_of_column)
+            self._failures = (key, model)
+        return self._failures[1]
+
+    def proposal_away_from_failures(
+        self, u: Array, number: int, space: EncodedSpace, seed: int
+    ) -> Array:
+        """Return u (d,), or a promising place nearby or elsewhere if u would probably fail.
+
+        The other place is the best of a joint draw of the mean payoff at places that are not known
+        to fail, or one of these at random before there are payoffs.
+        """
+        model = self.failure_model()
+        if model is None or model.probability(space.encode(u[None]))[0] <= TOLERATED:
+            return u
+        rng = np.random.default_rng([seed, number, 11])
+        near = np.clip(u + 0.15 * rng.standard_normal((_POOL, len(u))), 0.0, 1.0)
+        pool = space.snap(np.vstack([sobol(space.dimension, _POOL, rng), near]))
+        probability = model.probability(space.encode(pool))
+        pool = pool[probability <= max(TOLERATED, float(probability.min()) + 0.05)]
+        if len(self._log.completed) < 2:
+            return pool[rng.integers(len(pool))]
+        return pool[int(np.argmax(self._model.draw_means(pool, 1, rng)[0]))]
+
+    def _best_away_from_failures(self, u: Array, space: EncodedSpace, level: float) -> Array:
+        """Return u (d,), or the place of the best robust mean among others if u probably fails.
+
+        The model of the payoffs knows nothing of failures, and its best mean may lie where no trial
+        ends. The others are places near those that gave a payoff.
+        """
+        model = self.failure_model()
+        if model is None or model.probability(space.encode(u[None]))[0] <= TOLERATED:
+            return u
+        rng = self._rng(12)
+        seen = np.unique(np.array(self._log.places), axis=0)
+        near = seen[rng.integers(len(seen), size=_POOL)]
+        near = np.clip(near + 0.05 * rng.standard_normal(near.shape), 0.0, 1.0)
+        pool = space.snap(np.vstack([seen, near]))
+        probability = model.probability(space.encode(pool))
+        pool = pool[probability <= max(TOLERATED, float(probability.min()))]
+        return self._model.best_of(pool, level)
+
+    def _rng(self, stream: int) -> np.random.Generator:
+        """Return random numbers for one purpose, the same ones while no payoff is told."""
+        return np.random.default_rng([self._seed, len(self._log.completed), stream])

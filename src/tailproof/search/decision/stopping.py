@@ -11,8 +11,12 @@ explains at least half of the variation of f over the space,
     R^2 = Var_x E f(x) / (Var_x E f(x) + E_x Var f(x)).
 
 Where it explains less, it has not found out yet where payoffs are good, and a narrow peak that no
-trial has met would be in no draw. This is practical: it rests on the model, and the share of broken
-promises was measured, not proved.
+trial has met would be in no draw.
+
+A rule is looked at many times, and the first look at which it holds is selected by its error. So a
+look grants half of the error, 1 - (1 - level) / 2 instead of `level`, and a rule ends the search
+when it holds at two looks in a row. This is practical: it rests on the model, and the share of
+broken promises was measured, not proved.
 """
 
 from __future__ import annotations
@@ -25,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util import checks
-from tailproof.search.acquisition.optimize import sobol
+from tailproof.search.acquisition import sobol
+from tailproof.search.results import Comparison
 from tailproof.search.space.encodings import EncodedSpace
-from tailproof.search.trials import Comparison
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
@@ -52,7 +56,8 @@ class RemainingGain:
     expected
         Expected gain of knowing the best configuration, in units of the payoff.
     upper
-        The gain is below this with probability `level`.
+        The gain is below this with probability at least `level`: the quantile, or `expected` where
+        rare large gains make that larger.
     level
     payoffs
         Number of payoffs when this was computed.
@@ -110,11 +115,11 @@ class Until:
         return f"{100.0 * self.limit:g}%" if self.relative else f"{self.limit:g}"
 
     def amount(self, gain: RemainingGain) -> float:
-        """Return the limit in units of the payoff."""
+        """Return the limit of the rule `until` in units of the payoff."""
         return self.limit * gain.unit if self.relative else self.limit
 
     def holds(self, gain: RemainingGain) -> bool:
-        """Tell whether so little is left to gain."""
+        """Tell whether so little is left to gain that the rule `until` holds."""
         return gain.known and gain.upper <= self.amount(gain)
 
     def expected_payoffs(self, gain: RemainingGain) -> int | None:
@@ -154,18 +159,25 @@ class Look:
 class StoppingRule:
     """The rules of one search: `until` and `until_better`, each of which may be off.
 
-    Looks are spaced out: the more payoffs, the more trials between two of them.
+    Looks are spaced out: the more payoffs, the more trials between two of them. A rule ends the
+    search when it holds at two looks in a row.
     """
 
     def __init__(self, until: Until | None, until_better: bool, level: float) -> None:
         self.until, self.until_better, self.level = until, until_better, level
         self._last = 0  # payoffs at the last look
+        self._held: set[str] = set()  # the rules that held at the last look
+
+    @property
+    def level_of_a_look(self) -> float:
+        """Level at which a single look judges: half of the error of `level`."""
+        return 0.5 + 0.5 * self.level
 
     @classmethod
     def parse(
         cls, until: Any, until_better: Any, level: Any, *, has_baseline: bool
     ) -> StoppingRule:
-        """Return the rules of checked arguments."""
+        """Return the stopping rules of checked arguments."""
         parsed = None if until is None else Until.parse(until)
         better = checks.flag("until_better", until_better)
         if better and not has_baseline:
@@ -174,7 +186,7 @@ class StoppingRule:
 
     @property
     def active(self) -> bool:
-        """Whether any rule is on."""
+        """Whether any stopping rule is on."""
         return self.until is not None or self.until_better
 
     def look(self, optimizer: Optimizer) -> Look | None:
@@ -182,17 +194,24 @@ class StoppingRule:
         if not self.active or not look_due(len(optimizer), self._last):
             return None
         self._last = len(optimizer)
-        found = optimizer.recommend(level=self.level)
-        gain = optimizer.remaining_gain(level=self.level)
-        stop = ""
+        compared = optimizer.recommend(level=self.level).baseline
+        gain = optimizer.remaining_gain(level=self.level_of_a_look)
+        held = self._rules_that_hold(gain, compared)
+        stop = next((rule for rule in held if rule in self._held), "")
+        self._held = set(held)
+        return Look(stop, self._in_words(gain, compared), gain)
+
+    def _rules_that_hold(self, gain: RemainingGain, compared: Comparison | None) -> list[str]:
+        held = []
+        better = 0.0 if compared is None else compared.probability
+        if self.until_better and better >= self.level_of_a_look:
+            held.append("until_better")
         if self.until is not None and self.until.holds(gain):
-            stop = "until"
-        # One-sided: better with probability `level`.
-        if self.until_better and found.baseline is not None:
-            stop = "until_better" if found.baseline.probability >= self.level else stop
-        return Look(stop, self._in_words(gain, found.baseline), gain)
+            held.append("until")
+        return held
 
     def _in_words(self, gain: RemainingGain, compared: Comparison | None) -> str:
+        """Say what may still be gained, and when the search may stop."""
         parts = [f"expected remaining gain {gain.expected:.3g}"]
         if self.until is not None:
             expected = self.until.expected_payoffs(gain)
@@ -266,9 +285,10 @@ def gain_of_draws(
     `spread` are the places that are spread evenly over the space.
     """
     gains = draws.max(axis=1) - draws[:, 0]
+    expected = float(gains.mean())
     return RemainingGain(
-        expected=float(gains.mean()),
-        upper=float(np.quantile(gains, level)),
+        expected=expected,
+        upper=max(float(np.quantile(gains, level)), expected),
         level=level,
         payoffs=payoffs,
         unit=abs(unit),

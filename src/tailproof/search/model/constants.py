@@ -67,14 +67,43 @@ class TailConstants:
     """Of `tailproof.search.model.mean_correction`."""
 
     exceedances: float = math.log(10.0)  # residuals that may reach the bound: ln(1 / 0.1)
+    index: float = 3.0  # of the tails beyond the bound, as if seen
+    prior_values: float = 3.0  # in so many residuals,
+    least_index: float = 1.5  # and at least that
     outlier: float = 6.0  # robust standard deviations beyond which residuals are outliers
-    outlier_log_odds: float = -2.5
-    log_odds: float = -1.0  # prior log odds of a correction that varies over the space
-    signal_shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.7)
-    indifference: float = 1.0  # difference of log likelihoods
-    least_probability: float = 0.02
-    features: int = 96  # of the process of a varying correction: it is known roughly only
+    least_probability: float = 0.02  # of a rate that varies, below which it is left out
     large_shift: float = 0.5  # from the location to the mean, in robust standard deviations
+
+
+@dataclass(frozen=True)
+class OutlierConstants:
+    """Of `tailproof.search.model.outlier_rate`."""
+
+    signals: tuple[float, ...] = (1.0, 4.0, 10.0)  # variances of the log odds over the space
+    prior_log_odds: float = 0.0  # of a rate that varies
+    rows: int = 256  # payoffs that its evidence is computed from
+    features: int = 96  # of its process: it is known roughly only
+    newton_steps: int = 12
+    steps_between: int = 3  # of Newton's method between fits
+    tolerance: float = 1e-3  # of the log likelihood
+    least_curvature: float = 0.01  # of the log likelihood of one payoff, for Newton's method
+
+
+@dataclass(frozen=True)
+class TwoPartConstants:
+    """Of `tailproof.search.model.two_part` and `occurrence`."""
+
+    same: float = 2.0**-26  # difference of payoffs that rounding may make, in their deviations
+    signal: tuple[float, float] = (math.log(0.25), 1.5)  # prior of the variance of the logit
+    noise_deviation: float = 0.05  # so narrow a prior holds the binomial noise at its variance
+    rows: int = 256  # places that a likelihood is computed from
+    rounds: int = 3  # of kernel parameters and mode
+    steps: int = 12  # of L-BFGS in a round
+    newton_steps: int = 25
+    largest_step: float = 2.0  # of the logit
+    tolerance: float = 1e-6  # of the logit
+    least_precision: float = 1e-6  # of a place's counts
+    largest_exponent: float = 690.0
 
 
 @dataclass(frozen=True)
@@ -106,3 +135,4 @@ class IntervalConstants:
 FIT, INTERVAL = FitConstants(), IntervalConstants()
 STANDARDIZE, SPARSE, KERNEL = StandardizeConstants(), SparseConstants(), KernelConstants()
 WARP, NOISE, TAIL = WarpConstants(), NoiseConstants(), TailConstants()
+OUTLIER, TWO_PART = OutlierConstants(), TwoPartConstants()

@@ -8,7 +8,7 @@ of smoothness 5/2, and k(r) = exp(-r^2 / 2) for the squared exponential.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ Indices = NDArray[np.int64]
 
 KERNELS = ("matern", "se")
 _BLOCK = 1 << 14  # numbers in a block of rows
+_FEW = 512  # points whose correlations take less time at once than column by column
 
 
 @dataclass(frozen=True)
@@ -74,48 +75,62 @@ class KernelLayout:
             groups.append(squared)
         return _mean_correlation_over_groups(groups)
 
-    def correlations_gradient(self, x: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
-        """Return R between x (p,) and the rows of Y, (m,), and its derivatives in x, (m, p)."""
-        scaled = (x - Y) * inverse
+    def correlations_gradient(self, X: Array, Y: Array, inverse: Array) -> tuple[Array, Array]:
+        """Return R between few rows of X (n, p) and those of Y (m, p), and dR_ij / dX_i, (n, m, p).
+
+        R is (n, m).
+        """
+        scaled = (X[:, None, :] - Y) * inverse
         values, gradient = [], scaled * (-inverse / self.n_groups)
         for columns in self._columns_of_groups:
-            d = scaled[:, columns]
-            value, slope = _radial_correlation(self.kernel, np.einsum("ij,ij->i", d, d))
-            gradient[:, columns] *= slope[:, None]
+            d = scaled[:, :, columns]
+            value, slope = _radial_correlation(self.kernel, np.einsum("ijk,ijk->ij", d, d))
+            gradient[:, :, columns] *= slope[:, :, None]
             values.append(value)
         return _mean_correlation_over_groups(values), gradient
 
-    def lengthscale_gradient(self, X: Array, inverse: Array, weight: Array) -> Array:
-        """Return sum_ij weight_ij dR_ij / d ln(lengthscale), (q,), of the rows of X (n, p).
+    def correlations_vjp(self, X: Array, inverse: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return R between the rows of X (n, p), (n, n), and its products with lengthscale slopes.
 
-        `weight` (n, n) is symmetric. Since dR_ij / d ln(l_k) = s_ij d_ijk^2 with d_ijk the scaled
-        difference in column k, the sum over pairs is 2 (sum_i m_i z_ik^2 - z_k' M z_k) with
-        M = weight s, its row sums m, and z the scaled columns.
+        The second takes weight (n, n), symmetric, to sum_ij weight_ij dR_ij / d ln(lengthscale),
+        (q,). Since dR_ij / d ln(l_k) = s_ij d_ijk^2 with d_ijk the scaled difference in column k,
+        the sum over pairs is 2 (sum_i m_i z_ik^2 - z_k' M z_k) with M = weight s, its row sums m,
+        and z the scaled columns.
         """
-        by_column = np.zeros(X.shape[1])
+        groups, slopes = [], []
         for columns in self._columns_of_groups:
-            squared = _scaled_squared_distances(X[:, columns], X[:, columns], inverse[columns])
-            z = X[:, columns] * inverse[columns]
-            z -= z.mean(axis=0)  # so that less cancels
+            x = X[:, columns]
+            squared = _scaled_squared_distances(x, x, inverse[columns])
+            slope = np.empty_like(squared)
             for rows in _correlation_row_blocks(squared):
-                M = _radial_correlation(self.kernel, squared[rows])[1]
-                M *= weight[rows]
-                np.fill_diagonal(M[:, rows], 0.0)  # the diagonal of R is constant
-                by_column[columns] += M.sum(axis=1) @ (z[rows] * z[rows])
-                by_column[columns] -= np.einsum("ik,ik->k", z[rows], M @ z)
-        by_column *= 2.0 / self.n_groups
-        result = np.zeros(self.n_lengthscales)
-        np.add.at(result, self.parameter_of_column, by_column)
-        return result
+                slope[rows] = _radial_correlation(self.kernel, squared[rows])[1]
+            np.fill_diagonal(slope, 0.0)  # the diagonal of R is constant
+            groups.append(squared)
+            slopes.append(slope)
+
+        def vjp(weight: Array) -> Array:
+            by_column = np.zeros(X.shape[1])
+            for columns, slope in zip(self._columns_of_groups, slopes, strict=True):
+                z = X[:, columns] * inverse[columns]
+                z -= z.mean(axis=0)  # so that less cancels
+                M = weight * slope
+                by_column[columns] = M.sum(axis=1) @ (z * z) - np.einsum("ik,ik->k", z, M @ z)
+            by_column *= 2.0 / self.n_groups
+            result = np.zeros(self.n_lengthscales)
+            np.add.at(result, self.parameter_of_column, by_column)
+            return result
+
+        return _mean_correlation_over_groups(groups), vjp
 
     def pivots(self, X: Array, inverse: Array, limit: int, tolerance: float = 1e-6) -> Indices:
         """Return up to `limit` rows of X, each the one with the largest variance given the others.
 
         The pivots of a pivoted Cholesky decomposition, while a variance is above `tolerance`.
         """
+        R = self.correlations(X, X, inverse) if len(X) <= _FEW else None
 
         def column(i: int) -> Array:
-            return self.correlations(X, X[i : i + 1], inverse)[:, 0]
+            return self.correlations(X, X[i : i + 1], inverse)[:, 0] if R is None else R[i]
 
         return pivoted_cholesky(np.ones(len(X)), column, tolerance, limit)[1]
 

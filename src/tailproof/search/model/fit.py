@@ -32,7 +32,14 @@ from tailproof.search.model.parameters import (
     ModelParameters,
     Observations,
 )
-from tailproof.search.model.warp import Warp, choose_warp, location_and_spread, standardized_warp
+from tailproof.search.model.warp import (
+    LOG,
+    LoggedPayoffs,
+    Warp,
+    choose_warp,
+    location_and_spread,
+    standardized_warp,
+)
 
 Array = NDArray[np.float64]
 
@@ -55,19 +62,18 @@ def fit_model(
         count, location, scale, Warp(), kernel, law, Correction(), np.ones(count)
     )
     t = model.standardize(observations.payoffs)
-    if is_sparse(t):
-        config = config.direct()
     if config.truncates:
         bound = tuning_free_bound(t, TAIL.exceedances)
         model = replace(model, law=NoiseLaw(), truncation=bound or math.inf)
     t = model.truncate(t)
-    model = replace(model, warp=_fit_warp(t, observations.points, kernel, config))
+    model = replace(model, warp=_fit_warp(t, observations.points, kernel, scale, config))
     rows = evenly_spaced(count, FIT.payoffs)
     rounds = FIT.rounds_at_first if previous is None else FIT.rounds
     rounds = 1 if config.noise == "gaussian" else rounds
     model = _fit_kernel_and_law(observations.take(rows), t[rows], model, rounds, config)
-    inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
-    model = replace(model, inducing_points=inducing)
+    if len(rows) < count:
+        inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
+        model = replace(model, inducing_points=inducing)
     location_fit = fit_location(observations, t, np.ones(count), model, config, FIT.steps)
     model = replace(model, precision=location_fit.relative_precision)
     if not config.corrects_mean:
@@ -83,12 +89,12 @@ def fit_model(
 def _fit_kernel_and_law(
     observations: Observations, t: Array, model: ModelParameters, rounds: int, config: ModelConfig
 ) -> ModelParameters:
-    """Return the model with kernel parameters and noise law, fitted in turns."""
+    """Return the model with kernel parameters, inducing points and noise law, fitted in turns."""
     layout, points, kernel, law = config.layout, observations.points, model.kernel, model.law
     z, known = model.warp.forward(t), known_variances(observations, model, t)
     if config.noise == "learnt":
         z = limit_extremes(z)
-    single, u = np.isnan(known), np.ones(len(t))
+    single, u, inducing = np.isnan(known), np.ones(len(t)), None
     if config.noise != "gaussian":
         # At first a far payoff may be an outlier: it counts as under a Student-t law.
         center, spread = location_and_spread(z)
@@ -103,7 +109,7 @@ def _fit_kernel_and_law(
         for _ in range(FIT.alternations if config.noise != "gaussian" else 0):
             u, fitted = reweigh(design, kernel.noise_var, law, z, u, known, FIT.steps)
             kernel, law, u = _fit_law(fitted, z, kernel, law, u, single, config)
-    return replace(model, kernel=kernel, law=law)
+    return replace(model, kernel=kernel, law=law, inducing_points=inducing)
 
 
 @dataclass(frozen=True)
@@ -171,21 +177,16 @@ def limit_extremes(z: Array) -> Array:
     return np.minimum(z, np.sort(z)[-1 - beyond] + most)
 
 
-def is_sparse(t: Array) -> bool:
-    """Tell whether most payoffs are equal, as where most users buy nothing.
-
-    A mode says nothing of the mean then: the mean is estimated from truncated payoffs directly.
-    """
-    _, ties = np.unique(t, return_counts=True)
-    return len(ties) > 1 and 2 * int(ties.max()) > len(t)
-
-
-def _fit_warp(t: Array, points: Array, kernel: KernelParameters, config: ModelConfig) -> Warp:
+def _fit_warp(
+    t: Array, points: Array, kernel: KernelParameters, unit: float, config: ModelConfig
+) -> Warp:
     if config.warp == "learnt":
         rows = evenly_spaced(len(t), KERNEL.rows)
         X, t = points[rows], t[rows]
         inverse = config.layout.inverse_lengthscales(kernel.lengthscales)
         return choose_warp(t, config.layout.correlations(X, X, inverse))
+    if config.warp != "identity":
+        return LoggedPayoffs(LOG, scale=unit if config.warp == "minus logarithms" else -unit)
     return standardized_warp(Warp(), t)
 
 

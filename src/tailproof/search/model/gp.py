@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from tailproof._util.linalg import symmetric_from_lower
 from tailproof.search.model.constants import CONSTANT_VAR, SPARSE
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 
@@ -46,10 +47,14 @@ class InducingPointBasis:
         """Return features phi of the rows of X (n, p) on inducing points, (n, m)."""
         return _times_transpose(self.correlations(X, self._points), self._whiten)
 
-    def features_vjp(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return phi at x (p,), (m,), and the map from V (k, m) to V dphi / dx, (k, p)."""
-        value, gradient = self._layout.correlations_gradient(x, self._points, self._inverse)
-        return self._whiten @ value, lambda V: (V @ self._whiten) @ gradient
+    def features_vjp(self, X: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return phi at the rows of X (n, p), (n, m), and a map to its vector-Jacobian products.
+
+        The map takes V (n, k, m) to V_i dphi(x_i) / dx_i, (n, k, p).
+        """
+        value, gradient = self._layout.correlations_gradient(X, self._points, self._inverse)
+        phi = _times_transpose(value, self._whiten)
+        return phi, lambda V: (V @ self._whiten) @ gradient
 
 
 def inducing_points_for(layout: KernelLayout, lengthscales: Array, points: Array) -> Array | None:
@@ -186,7 +191,7 @@ def _gram(rows: Array) -> Array:
     if not len(rows):
         return np.zeros((rows.shape[1], rows.shape[1]))
     lower: Array = scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
-    return lower + np.tril(lower, -1).T
+    return symmetric_from_lower(lower)
 
 
 def _inverse_factor(gram: Array) -> Array:
@@ -239,17 +244,22 @@ class GPPosterior:
         covariance += self.signal_var * (self.basis.correlations(X, X) - phi @ phi.T)
         return rows @ self.weights, covariance
 
-    def predict_gradient(self, x: Array) -> tuple[float, float, Array, Array]:
-        """Return mean, variance and their gradients at one point x (p,)."""
-        phi, vjp = self.basis.features_vjp(x)
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Return mean and variance at the rows of X (n, p), (n,) each, and their gradients, (n, p).
+
+        For few rows: the gradient of their correlations takes n m p numbers.
+        """
+        phi, vjp = self.basis.features_vjp(X)
         root = np.sqrt(self.signal_var)
-        row = np.append(root * phi, np.sqrt(CONSTANT_VAR)) - self.origin
-        half = self.inverse_factor @ row
-        back = half @ self.inverse_factor
-        unexplained = 1.0 - float(phi @ phi)
-        variance, variance_slope = float(half @ half), 2.0 * root * back[:-1]
-        if unexplained > 0.0:
-            variance += self.signal_var * unexplained
-            variance_slope -= 2.0 * self.signal_var * phi
-        mean_gradient, variance_gradient = vjp(np.array([root * self.weights[:-1], variance_slope]))
-        return float(row @ self.weights), variance, mean_gradient, variance_gradient
+        rows = _design_rows(phi, self.signal_var)
+        rows -= self.origin
+        half = _times_transpose(rows, self.inverse_factor)
+        unexplained = 1.0 - np.einsum("ij,ij->i", phi, phi)
+        variance = np.einsum("ij,ij->i", half, half)
+        variance += self.signal_var * np.maximum(unexplained, 0.0)
+        slopes = np.empty((len(X), 2, phi.shape[1]))  # of mean and variance in the features
+        slopes[:, 0] = root * self.weights[:-1]
+        slopes[:, 1] = (2.0 * root) * (half @ self.inverse_factor)[:, :-1]
+        slopes[:, 1] -= (2.0 * self.signal_var * (unexplained > 0.0))[:, None] * phi
+        gradients = vjp(slopes)
+        return rows @ self.weights, variance, gradients[:, 0], gradients[:, 1]

@@ -17,6 +17,7 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import NDArray
 
+from tailproof._util.linalg import symmetric_from_lower
 from tailproof.search.model.constants import CONSTANT_VAR, KERNEL
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 
@@ -99,25 +100,30 @@ def negative_log_posterior(
     X, payoffs, relative_var = sample.points, sample.means, sample.relative_var
     kernel = _kernel_parameters_from_logs(theta)
     inverse = layout.inverse_lengthscales(np.exp(theta[:-2]))
-    R = layout.correlations(X, X, inverse)
-    K = kernel.signal_var * R + CONSTANT_VAR
+    R, lengthscale_vjp = layout.correlations_vjp(X, inverse)
+    K = kernel.signal_var * R
+    K += CONSTANT_VAR
     K[np.diag_indices_from(K)] += kernel.noise_var * relative_var + 1e-10
     try:
-        factor = scipy.linalg.cholesky(K, lower=True, check_finite=False)
+        # K' is K in the order of LAPACK, which works in place.
+        factor = scipy.linalg.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return 1e25, np.zeros_like(theta)
-    precision = scipy.linalg.lapack.dpotri(factor, lower=1)[0]
-    precision = np.tril(precision) + np.tril(precision, -1).T
+    half_log_determinant = float(np.log(np.diag(factor)).sum())
+    precision = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+    precision = symmetric_from_lower(precision).T  # itself, with rows in one piece
     alpha = precision @ payoffs
     # d(-ln P) = 1/2 tr((K^-1 - alpha alpha') dK)
-    weight = 0.5 * (precision - np.outer(alpha, alpha))
-    in_lengthscales = kernel.signal_var * layout.lengthscale_gradient(X, inverse, weight)
-    in_signal = kernel.signal_var * float(np.einsum("ij,ij->", weight, R))
+    weight = np.outer(alpha, -alpha)
+    weight += precision
+    weight *= 0.5
+    in_lengthscales = kernel.signal_var * lengthscale_vjp(weight)
+    in_signal = kernel.signal_var * float(np.vdot(weight, R))
     in_noise = kernel.noise_var * float(np.diag(weight) @ relative_var)
     gradient = np.append(in_lengthscales, [in_signal, in_noise])
     deviations = prior.deviations(theta)
     away = (theta - prior.means(layout.n_lengthscales)) / deviations
-    value = 0.5 * float(payoffs @ alpha) + float(np.log(np.diag(factor)).sum())
+    value = 0.5 * float(payoffs @ alpha) + half_log_determinant
     value += 0.5 * (sample.dof * float(theta[-1]) + sample.scatter / kernel.noise_var)
     gradient[-1] += 0.5 * (sample.dof - sample.scatter / kernel.noise_var)
     return value + 0.5 * float(away @ away), gradient + away / deviations

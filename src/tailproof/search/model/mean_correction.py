@@ -7,7 +7,8 @@ The location GP follows the mode of the noise. The mean payoff is
 k the inverse of the warp and g_i the leave-one-out location (Duan, 1983, for a constant c: the
 smearing estimate). Residuals are truncated at a bound that grows with the number of payoffs
 (adaptive truncation, Wang et al., 2021), so that no single payoff decides and the target remains
-the mean. Whether c varies is decided by the marginal likelihood of a Gaussian process.
+the mean. The frequency of outliers may vary over the space: c(x) is then that of the other payoffs
+plus the outliers' mean size times their frequency at x (`outlier_rate`).
 
 A residual says nothing about the noise where the location is uncertain: it counts with the share
 of the noise in its variance.
@@ -15,18 +16,16 @@ of the noise in its variance.
 
 from __future__ import annotations
 
-import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
-from tailproof.search.model.constants import CONSTANT_VAR, KERNEL, TAIL
-from tailproof.search.model.correlation import KernelLayout, KernelParameters
-from tailproof.search.model.gp import GPPosterior, make_design
-from tailproof.search.model.hyperparameters import evenly_spaced, log_marginal_likelihood
+from tailproof.search.model.constants import OUTLIER, TAIL
+from tailproof.search.model.correlation import KernelLayout
+from tailproof.search.model.outlier_rate import RatePosterior, condition_rate, learn_rate
 from tailproof.search.model.parameters import Correction
 
 Array = NDArray[np.float64]
@@ -48,22 +47,29 @@ class Residuals:
 
 @dataclass(frozen=True)
 class CorrectionPosterior:
-    """The correction: a constant, and with some probability a deviation that varies."""
+    """The correction: a constant, and with some probability a rate of outliers that varies."""
 
     mean: float = 0.0  # of the constant
     variance: float = 0.0  # of the constant, the same everywhere
-    bias: float = 0.0  # how much of the mean the bound may hide
-    deviation: GPPosterior | None = None  # centered; None if there is none
-    scale: float = 1.0  # unit of the deviation
-    probability: float = 0.0  # that there is a deviation
+    hidden: tuple[float, float] = (0.0, 0.0)  # estimated means beyond the bound, below and above
+    rate: RatePosterior | None = None  # of outliers; None if it does not vary
+    rest: float = 0.0  # the correction without outliers
+    size: float = 0.0  # mean of the outliers, truncated
+    probability: float = 0.0  # that the rate varies
+
+    def varying(self, deviation: Array) -> tuple[Array, Array]:
+        """Return the correction rest + size p and dp / deta, for deviations of the log odds."""
+        assert self.rate is not None
+        p = expit(self.rate.offset + deviation)
+        return self.rest + self.size * p, p * (1.0 - p)
 
 
 def learn_correction(
     residuals: Residuals, layout: KernelLayout, lengthscales: tuple[Array, ...]
 ) -> Correction:
-    """Return bounds and constant of the correction, and whether and how it varies.
+    """Return bound and constant of the correction, and whether and how it varies.
 
-    `lengthscales` are those that the process of a varying correction may have.
+    `lengthscales` are those that the rate of outliers may vary with.
     """
     if not len(residuals.values):
         return Correction()
@@ -76,50 +82,30 @@ def learn_correction(
     bound = tuning_free_bound(x, TAIL.exceedances, 2.0 * math.sqrt(len(x)) * deviation)
     if bound == 0.0 or total <= 0.0:
         return Correction(center=center, mean=center)
-    mean = center + float(weights @ np.clip(x, -bound, bound)) / total
+    clipped = np.clip(x, -bound, bound)
+    below, above = hidden_means(x, bound)
+    mean = center + float(weights @ clipped) / total + above - below
     found = Correction(bound, center, mean)
-    for least in (0.0, TAIL.outlier * deviation):
-        varying_bound = min(_varying_bound(x, least), bound)
-        if varying_bound == 0.0:
-            continue
-        truncated = _truncate(x, least, varying_bound)
-        truncated -= float(weights @ truncated) / total
-        scale = math.sqrt(float(weights @ truncated**2) / total)
-        # Where large residuals are seen although the location is known, they are noise elsewhere.
-        kernel, log_odds = log_odds_of_variation(
-            residuals.points, truncated / scale, residuals.weights(scale), layout, lengthscales
-        )
-        prior = TAIL.log_odds if least == 0.0 else TAIL.outlier_log_odds * balance(truncated)
-        probability = float(expit(log_odds + prior))
-        if probability > found.probability:
-            found = Correction(
-                bound, center, mean, least, varying_bound, scale, kernel, probability
-            )
-    return found
+    outlier = TAIL.outlier * deviation
+    if outlier == 0.0:
+        return found
+    # Outliers of one side, the one that moves the mean more.
+    outlier = math.copysign(outlier, float(weights @ np.where(np.abs(x) > outlier, clipped, 0.0)))
+    found = replace(found, outlier=outlier)
+    outliers = is_outlier(x, outlier)
+    rate = learn_rate(residuals.points, outliers, weights, layout, lengthscales)
+    if rate is None or rate.probability < TAIL.least_probability:
+        return found
+    nothing = residuals.points[:0]
+    _, log_odds = condition_rate(
+        residuals.points, outliers, weights, rate, layout, nothing, None, OUTLIER.newton_steps
+    )
+    return replace(found, rate=replace(rate, log_odds=log_odds))
 
 
-def _varying_bound(x: Array, least: float) -> float:
-    """Return the bound of residuals x (n,) of which only those beyond `least` count.
-
-    For all of them, adaptive truncation with more exceedances than for the constant; for outliers
-    a quantile of their sizes that slowly tends to 1.
-    """
-    if least == 0.0:
-        return tuning_free_bound(x, TAIL.exceedances + math.sqrt(len(x)))
-    sizes = np.abs(x)[np.abs(x) > least]
-    if not len(sizes):
-        return 0.0
-    return float(np.quantile(sizes, max(0.5, 1.0 - 2.0 / math.sqrt(len(sizes)))))
-
-
-def _truncate(x: Array, least: float, bound: float) -> Array:
-    """Return residuals truncated at -+ bound, and 0 for those within `least`, (n,)."""
-    return np.where(np.abs(x) > least, np.clip(x, -bound, bound), 0.0)
-
-
-def balance(values: Array) -> float:
-    """Return how far values (n,) of a tail cancel: from near 0, many of one sign, to 1."""
-    return 1.0 - one_sided(values)
+def is_outlier(x: Array, outlier: float) -> Array:
+    """Return 1 for centered residuals x (n,) beyond `outlier`, on its side, and 0 for others."""
+    return (x * math.copysign(1.0, outlier) > abs(outlier)).astype(np.float64)
 
 
 def condition_correction(
@@ -132,72 +118,62 @@ def condition_correction(
     """Return the posterior of the correction given all residuals."""
     if correction.bound == 0.0 or not len(residuals.values):
         return CorrectionPosterior(correction.mean)
-    x, weights = residuals.values - correction.center, residuals.weights(correction.scale)
+    x = residuals.values - correction.center
+    weights = residuals.weights(math.sqrt(residuals.noise_var))
     total = float(weights.sum())
     clipped = np.clip(x, -correction.bound, correction.bound)
     mean = float(weights @ clipped) / total
     variance = float((weights**2) @ (clipped - mean) ** 2) / total**2
-    bias = correction.bound * TAIL.exceedances / len(x) * one_sided(clipped)
-    mean += correction.center
-    if correction.kernel is None or correction.probability < TAIL.least_probability:
-        return CorrectionPosterior(mean, variance, bias)
-    values = _truncate(x, correction.least, correction.varying_bound)
-    values = (values - float(weights @ values) / total) / correction.scale
-    kernel = correction.kernel
-    design = make_design(layout, kernel, residuals.points, pending, inducing_points, TAIL.features)
-    deviation = design.fit(weights / kernel.noise_var, values).posterior(centered=True)
+    hidden = hidden_means(x, correction.bound)
+    mean += correction.center + hidden[1] - hidden[0]
+    outliers = is_outlier(x, correction.outlier)
+    if correction.rate is None or not outliers.any():
+        return CorrectionPosterior(mean, variance, hidden)
+    points, steps = residuals.points, OUTLIER.steps_between
+    rate, log_odds = condition_rate(
+        points, outliers, weights, correction.rate, layout, pending, inducing_points, steps
+    )
+    # What truncation hides on the outliers' side is theirs.
+    side = hidden[1] if correction.outlier > 0.0 else -hidden[0]
+    events = float(weights @ outliers)
+    size = (float((weights * outliers) @ clipped) + total * side) / events
+    # The same mean over the payoffs as the constant's.
+    rest = mean - size * float(weights @ expit(log_odds)) / total
     return CorrectionPosterior(
-        mean, variance, bias, deviation, correction.scale, correction.probability
+        mean, variance, hidden, rate, rest, size, correction.rate.probability
     )
 
 
-def log_odds_of_variation(
-    points: Array,
-    values: Array,
-    weights: Array,
-    layout: KernelLayout,
-    lengthscales: tuple[Array, ...],
-) -> tuple[KernelParameters, float]:
-    """Return the most likely kernel of a process behind `values` (n,), and its log odds.
+def hidden_means(x: Array, bound: float) -> tuple[float, float]:
+    """Return estimates of E[(-x - bound)+] and E[(x - bound)+], which truncation hides.
 
-    The alternative is a constant; the likelihood of the varying ones is their mean over signal
-    shares and over the given lengthscales.
-    """
-    rows = evenly_spaced(len(values), KERNEL.rows)
-    y, X = values[rows], points[rows]
-    noise = 1.0 / np.maximum(weights[rows], 1e-6)
-    candidates, evidences = [], []
-    for scales in lengthscales:
-        R = layout.correlations(X, X, layout.inverse_lengthscales(scales))
-        for signal in TAIL.signal_shares:
-            K = signal * R + CONSTANT_VAR
-            K[np.diag_indices_from(K)] += (1.0 - signal) * noise
-            candidates.append(KernelParameters(scales, signal, 1.0 - signal))
-            evidences.append(log_marginal_likelihood(K, y))
-    constant = log_marginal_likelihood(CONSTANT_VAR + np.diag(noise), y)
-    log_odds = float(logsumexp(evidences)) - math.log(len(candidates)) - constant
-    # Of about equally likely ones the one that varies most: payoffs at one place say little of how
-    # much the mean varies elsewhere, and a search should find out.
-    close = np.array(evidences) >= max(evidences) - TAIL.indifference
-    best = max(itertools.compress(candidates, close), key=lambda kernel: kernel.signal_var)
-    return best, log_odds
+    A Pareto law is fitted to the largest tenth of either side (Hill's estimator, as if a few more
+    values had been seen whose index is `TAIL.index`): beyond a threshold u that m of n values
+    reach,
 
+        E[(x - b)+] = m / n (b / u)^-index b / (index - 1).
 
-def one_sided(values: Array) -> float:
-    """Return how little values (n,) of a tail cancel: 1 for one sign, near 0 for many of both.
-
-    Few values cancel by chance, so two of the largest size are added, both of one sign.
+    The index is at least `TAIL.least_index`, so that no value moves the estimate without limit.
 
     Examples
     --------
-    >>> one_sided(np.array([0.0, 1.0])), one_sided(np.array([1.0, -1.0]))
-    (1.0, 0.5)
+    >>> light, heavy = hidden_means(np.append(-np.ones(50), np.arange(1.0, 51.0) ** 2), 2500.0)
+    >>> light == 0.0 and 0.0 < heavy < 100.0
+    True
     """
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0.0:
+    below, above = (_hidden_above(side * x, bound) for side in (-1.0, 1.0))
+    return below, above
+
+
+def _hidden_above(x: Array, bound: float) -> float:
+    most = max(math.ceil(len(x) / 10), 4)
+    largest = np.sort(x)[-most:]
+    u, n_larger = float(largest[0]), len(largest) - 1
+    if u <= 0.0 or u >= bound or n_larger < 1 or largest[-1] == u:
         return 0.0
-    x = values / largest
-    return (abs(float(np.sum(x))) + 2.0) / (float(np.sum(np.abs(x))) + 2.0)
+    logs = float(np.log(largest[1:] / u).sum()) + TAIL.prior_values / TAIL.index
+    index = max((n_larger + TAIL.prior_values) / logs, TAIL.least_index)
+    return len(largest) / len(x) * (bound / u) ** -index * bound / (index - 1.0)
 
 
 def tuning_free_bound(values: Array, exceedances: float, largest: float = math.inf) -> float:

@@ -19,6 +19,7 @@ from tailproof.search.model.constants import STANDARDIZE
 from tailproof.search.model.correlation import KernelLayout, KernelParameters
 from tailproof.search.model.hyperparameters import Prior
 from tailproof.search.model.noise import NoiseLaw
+from tailproof.search.model.outlier_rate import OutlierRate
 from tailproof.search.model.warp import Warp
 
 Array = NDArray[np.float64]
@@ -50,7 +51,7 @@ class ModelConfig:
     """How the model is fitted: choices of the practical optimizer, none from a theorem."""
 
     layout: KernelLayout  # of the encoded configurations
-    warp: str = "learnt"  # or "identity"
+    warp: str = "learnt"  # or "identity"; "logarithms", "minus logarithms" of sizes told as such
     noise: str = "learnt"  # or "gaussian", "student-t"
     corrects_mean: bool = True
     truncates: bool = False  # payoffs, by adaptive truncation, before anything else
@@ -68,14 +69,11 @@ class ModelConfig:
 class Correction:
     """The mean of the relative residuals: what the location lacks to the mean payoff."""
 
-    bound: float = 0.0  # relative residuals are truncated at center -+ bound for the constant
+    bound: float = 0.0  # relative residuals are truncated at center -+ bound
     center: float = 0.0
-    mean: float = 0.0  # the constant, at the fit
-    least: float = 0.0  # residuals that are smaller do not count for the part that varies
-    varying_bound: float = 0.0  # and larger ones are truncated there
-    scale: float = 1.0  # root mean square of the truncated residuals of the varying part
-    kernel: KernelParameters | None = None  # of its process, in units of `scale`
-    probability: float = 0.0  # posterior probability that it varies at all
+    mean: float = 0.0  # at the fit
+    outlier: float = math.inf  # center + outlier and what is beyond are outliers; it has a sign
+    rate: OutlierRate | None = None  # how the frequency of outliers varies over the space
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class ModelParameters:
     law: NoiseLaw  # of the noise, in units of the root of the kernel's noise variance
     correction: Correction
     precision: Array  # relative precisions of the payoffs in the location GP, (count,)
-    truncation: float = math.inf  # standardized payoffs are truncated there: see `fit.is_sparse`
+    truncation: float = math.inf  # standardized payoffs are truncated there
     inducing_points: Array | None = None  # of the location GP at many distinct points, (m, p)
 
     def standardize(self, payoffs: Array) -> Array:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri, ndtri_exp
+from scipy.special import ndtri
 
 from tailproof.search.model.constants import FIT, INTERVAL, TAIL
 from tailproof.search.model.fit import fit_location
@@ -24,6 +24,10 @@ from tailproof.search.model.mean_correction import (
 from tailproof.search.model.parameters import ModelConfig, ModelParameters, Observations
 
 Array = NDArray[np.float64]
+
+# Gauss-Hermite quadrature of a standard normal variable.
+_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+_NODE_WEIGHTS /= _NODE_WEIGHTS.sum()
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,16 @@ class Posterior:
         return abs(float(shift)) > TAIL.large_shift
 
     @property
+    def n_residuals(self) -> int:
+        """Number of single payoffs."""
+        return len(self.residuals.values)
+
+    @property
+    def noise_var(self) -> float:
+        """Variance of the core of the noise, in warped units."""
+        return self.parameters.kernel.noise_var
+
+    @property
     def noise_residuals(self) -> Array:
         """Relative residuals where the location is known better than single payoffs, (k,).
 
@@ -57,14 +71,15 @@ class Posterior:
         share = self.residuals.weights(math.sqrt(self.residuals.noise_var))
         return self.residuals.values[share >= 0.5]
 
-    def _varying(self, X: Array) -> tuple[Array, Array]:
-        """Return the shift of a correction that varies, less the constant's, and its variance."""
+    def _shift(self, deviation: Array) -> tuple[Array, Array]:
+        """Return the shift of a correction that varies, less the constant's, and its derivative.
+
+        For `deviation` of the log odds of an outlier.
+        """
         c, warp = self.correction, self.parameters.warp
-        assert c.deviation is not None
-        mean, variance = c.deviation.predict(X)
-        value = c.mean + c.scale * mean
+        value, slope = c.varying(deviation)
         shift = warp.shift(value) - warp.shift(np.array(c.mean))
-        return shift, variance * (c.scale * warp.shift_slope(value)) ** 2
+        return shift, c.size * slope * warp.shift_slope(value)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of f at the rows of X (n, p), in warped units."""
@@ -73,58 +88,64 @@ class Posterior:
         constant = np.array(c.mean)
         mean = mean + warp.shift(constant)
         variance = variance + c.variance * warp.shift_slope(constant) ** 2
-        if c.deviation is None:
+        if c.rate is None:
             return mean, np.sqrt(variance)
-        shift, shift_variance = self._varying(X)
-        p = c.probability
-        return mean + p * shift, np.sqrt(variance + p * shift_variance + p * (1 - p) * shift**2)
+        deviation, log_odds_variance = c.rate.deviation.predict(X)
+        shift, p = self._shift(deviation)[0], c.probability
+        # The mean square of the shift's error under normal log odds, by quadrature.
+        nodes = deviation[:, None] + np.sqrt(log_odds_variance)[:, None] * _NODES
+        spread = (self._shift(nodes)[0] - shift[:, None]) ** 2 @ _NODE_WEIGHTS
+        return mean + p * shift, np.sqrt(variance + p * spread + p * (1 - p) * shift**2)
+
+    def suppose(self, draw: float) -> Posterior:
+        """Return the posterior if the rate of outliers varies over the space, or if it does not.
+
+        It is supposed to vary if `draw`, uniform in [0, 1), is less than the probability that it
+        does.
+        """
+        c = self.correction
+        if c.rate is None:
+            return self
+        if draw < c.probability:
+            return replace(self, correction=replace(c, probability=1.0))
+        return replace(self, correction=replace(c, rate=None))
 
     def ucb(self, X: Array, kappa: float) -> Array:
         """Return the upper confidence bound that the search maximizes at the rows of X (n, p).
 
-        Whether the correction varies is not known. The bound is the larger one of two: `kappa`
-        deviations above the mean if it does not, and if it does, the fewer deviations the less
-        probable that is (`_adjusted_kappa`). For `kappa` 0 it is the mean over both cases. The
-        constant of the correction and its uncertainty do not affect the ranking.
+        It is the mean plus the root of the squared gains of a location that is `kappa` deviations
+        higher and of a rate of outliers whose log odds are `kappa` deviations better. The constant
+        of the correction and its uncertainty do not affect the ranking and are left out.
         """
         c = self.correction
         mean, variance = self.location.predict(X)
-        if c.deviation is None:
+        if c.rate is None:
             return mean + kappa * np.sqrt(variance)
-        shift, shift_variance = self._varying(X)
-        if kappa == 0.0:
-            return mean + c.probability * shift
-        bound = _adjusted_kappa(kappa, c.probability)
-        return np.maximum(
-            mean + kappa * np.sqrt(variance),
-            mean + shift + bound * np.sqrt(variance + shift_variance),
-        )
+        deviation, log_odds_variance = c.rate.deviation.predict(X)
+        better = deviation + math.copysign(kappa, c.size) * np.sqrt(log_odds_variance)
+        shift, best_shift = self._shift(deviation)[0], self._shift(better)[0]
+        p = c.probability
+        gain = kappa**2 * variance + p * (best_shift - shift) ** 2
+        return mean + p * shift + np.sqrt(gain)
 
-    def ucb_gradient(self, x: Array, kappa: float) -> tuple[float, Array]:
-        """Return `ucb` at one point x (p,), and its gradient."""
-        c, warp = self.correction, self.parameters.warp
-        mean, variance, mean_gradient, variance_gradient = self.location.predict_gradient(x)
-        constant = _upper_confidence_bound(mean, mean_gradient, variance, variance_gradient, kappa)
-        if c.deviation is None:
-            return constant
-        delta, delta_variance, delta_gradient, gradient = c.deviation.predict_gradient(x)
-        value = np.array(c.mean + c.scale * delta)
-        slope = float(warp.shift_slope(value)) * c.scale
-        shift = float(warp.shift(value) - warp.shift(np.array(c.mean)))
-        shift_gradient = slope * delta_gradient
-        if kappa == 0.0:
-            p = c.probability
-            return mean + p * shift, mean_gradient + p * shift_gradient
-        # d slope^2 = 2 slope d slope, and shift'' = curvature shift'^2.
-        slope_gradient = 2.0 * slope**3 * warp.shift_curvature * delta_gradient
-        varying = _upper_confidence_bound(
-            mean + shift,
-            mean_gradient + shift_gradient,
-            variance + slope**2 * delta_variance,
-            variance_gradient + slope**2 * gradient + delta_variance * slope_gradient,
-            _adjusted_kappa(kappa, c.probability),
-        )
-        return max(constant, varying, key=lambda bound: bound[0])
+    def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]:
+        """Return `ucb` at few rows of X (n, p), (n,), and its gradients, (n, p)."""
+        c = self.correction
+        mean, variance, mean_slope, variance_slope = self.location.predict_gradient(X)
+        if c.rate is None:
+            root = np.sqrt(np.maximum(variance, 1e-300))
+            return mean + kappa * root, mean_slope + (0.5 * kappa / root)[:, None] * variance_slope
+        eta, eta_variance, eta_slope, eta_variance_slope = c.rate.deviation.predict_gradient(X)
+        steps, root = math.copysign(kappa, c.size), np.sqrt(np.maximum(eta_variance, 1e-300))
+        shift, slope = self._shift(eta)
+        best_shift, best_slope = self._shift(eta + steps * root)
+        shift_slope = slope[:, None] * eta_slope
+        better_slope = eta_slope + (0.5 * steps / root)[:, None] * eta_variance_slope
+        gain_slope = best_slope[:, None] * better_slope - shift_slope
+        p, gain = c.probability, best_shift - shift
+        total = np.sqrt(np.maximum(kappa**2 * variance + p * gain**2, 1e-300))
+        half_slope = 0.5 * kappa**2 * variance_slope + (p * gain)[:, None] * gain_slope
+        return mean + p * shift + total, mean_slope + p * shift_slope + half_slope / total[:, None]
 
     def payoff(self, z: Array) -> Array:
         """Return payoffs in the user's units, larger is better, from warped ones."""
@@ -142,12 +163,12 @@ class Posterior:
         constant = c.mean + INTERVAL.safety * math.sqrt(c.variance) * rng.standard_normal(
             (count, 1)
         )
-        if c.deviation is None:
+        if c.rate is None:
             return self.payoff(g + warp.shift(constant))
-        mean, covariance = c.deviation.joint(X)
-        deviation = c.scale * _draw(mean, INTERVAL.safety**2 * covariance, count, rng)
+        mean, covariance = c.rate.deviation.joint(X)
+        varying, _ = c.varying(_draw(mean, INTERVAL.safety**2 * covariance, count, rng))
         varies = rng.random((count, 1)) < c.probability
-        return self.payoff(g + warp.shift(constant + np.where(varies, deviation, 0.0)))
+        return self.payoff(g + warp.shift(constant + np.where(varies, varying - c.mean, 0.0)))
 
 
 def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) -> Array:
@@ -157,32 +178,6 @@ def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) 
     return mean + rng.standard_normal((count, len(mean))) @ root.T
 
 
-def _upper_confidence_bound(
-    mean: float, mean_gradient: Array, variance: float, variance_gradient: Array, kappa: float
-) -> tuple[float, Array]:
-    """Return mean + kappa x standard deviation, and its gradient."""
-    deviation = math.sqrt(max(variance, 1e-300))
-    gradient = mean_gradient + kappa * variance_gradient / (2.0 * deviation)
-    return mean + kappa * deviation, gradient
-
-
-def _adjusted_kappa(kappa: float, probability: float) -> float:
-    """Return the number of deviations for a case that holds with some probability.
-
-    A normal variable exceeds `kappa` deviations with probability q. That the case holds and its
-    value exceeds its bound is to be as rare: P(Z > bound) = q / probability. The bound is not
-    below the mean of the case.
-
-    Examples
-    --------
-    >>> [round(_adjusted_kappa(3.0, probability), 2) for probability in (1.0, 0.2, 0.001)]
-    [3.0, 2.47, 0.0]
-    """
-    # In logarithms: P(Z > 40) underflows.
-    log_share = min(float(log_ndtr(-kappa)) - math.log(probability), 0.0)
-    return max(-float(ndtri_exp(log_share)), 0.0)
-
-
 def condition(
     observations: Observations, pending: Array, parameters: ModelParameters, config: ModelConfig
 ) -> Posterior:
@@ -190,8 +185,6 @@ def condition(
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
-    if math.isfinite(parameters.truncation):  # the fit found payoffs that are mostly equal
-        config = config.direct()
     t = parameters.truncate(parameters.standardize(observations.payoffs))
     u = np.ones(len(t))
     u[: len(parameters.precision)] = parameters.precision[: len(t)]
@@ -219,14 +212,16 @@ def interval(
     """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
 
     In units of the payoff, larger is better; `level` is in (0, 1). Intervals are practical: their
-    coverage was measured, not proved. They add what the bound on residuals may hide, and `sway`,
+    coverage was measured, not proved. They add what the bound on residuals hides, and `sway`,
     how far the mean moves without the most extreme payoff (`influence_of_most_extreme`).
     """
     mean, deviation = posterior.predict(X)
     factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
     c, warp = posterior.correction, posterior.parameters.warp
-    half = factor * deviation + c.bias * float(warp.shift_slope(np.array(c.mean))) + sway
-    return posterior.payoff(mean), posterior.payoff(mean - half), posterior.payoff(mean + half)
+    half = factor * deviation + sway
+    slope = float(warp.shift_slope(np.array(c.mean)))
+    lower, upper = mean - half - slope * c.hidden[0], mean + half + slope * c.hidden[1]
+    return posterior.payoff(mean), posterior.payoff(lower), posterior.payoff(upper)
 
 
 def influence_of_most_extreme(

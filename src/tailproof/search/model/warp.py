@@ -100,10 +100,32 @@ class Warp:
         ratio = 1.0 - self.scale * correction
         return np.where(ratio > WARP.least_ratio, 1.0 / np.maximum(ratio, WARP.least_ratio), 0.0)
 
-    @property
-    def shift_curvature(self) -> float:
-        """Return the second derivative of `shift` over its first, squared."""
-        return 0.0 if self.kind == IDENTITY else self.scale
+
+@dataclass(frozen=True)
+class LoggedPayoffs(Warp):
+    """The warp of payoffs that are logarithms already: it changes nothing, a residual is a ratio.
+
+    `scale` is minus the unit of the standardized logarithms; plus, for minus the logarithms of
+    costs. With it, what a logarithm makes of residuals and corrections holds here.
+
+    Examples
+    --------
+    >>> warp = LoggedPayoffs("log", scale=-1.0)
+    >>> warp.forward(np.array([3.0])), warp.relative_residual(np.log(np.array([0.5, 1.0, 3.0])))
+    (array([3.]), array([-0.5,  0. ,  2. ]))
+    """
+
+    def forward(self, t: Array) -> Array:
+        """Return t."""
+        return t
+
+    def inverse(self, z: Array) -> Array:
+        """Return z."""
+        return z
+
+    def log_slope(self, t: Array) -> Array:
+        """Return 0 for each of t (n,)."""
+        return np.zeros(len(t))
 
 
 def location_and_spread(z: Array) -> tuple[float, float]:
@@ -174,13 +196,13 @@ def choose_warp(t: Array, R: Array) -> Warp:
     for ratio in WARP.noise_ratios:
         inverse = 1.0 / (values + ratio)
         diagonal = squares @ inverse
-        residuals = (vectors @ (inverse[:, None] * rotated)) / np.sqrt(diagonal)[:, None]
-        for i in range(len(warps)):
-            scale = _student_t_scale(residuals[:, i])
-            density = _student_t_log_density(residuals[:, i] / scale)
-            density += 0.5 * np.log(diagonal) - math.log(scale)
-            if density.sum() > best[i]:
-                best[i], densities[i] = density.sum(), density
+        residuals = (vectors @ (inverse[:, None] * rotated)).T / np.sqrt(diagonal)  # (w, n)
+        scales = _student_t_scales(residuals)[:, None]
+        density = _student_t_log_density(residuals / scales)
+        density += 0.5 * np.log(diagonal) - np.log(scales)
+        total = density.sum(axis=1)
+        better = total > best
+        best[better], densities[better] = total[better], density[better]
     for i, warp in enumerate(warps):
         densities[i] += warp.log_slope(t)
     gain = np.clip(densities - densities[0], -WARP.largest_gain, WARP.largest_gain).sum(axis=1)
@@ -188,13 +210,19 @@ def choose_warp(t: Array, R: Array) -> Warp:
     return warps[int(np.argmax(gain))]
 
 
-def _student_t_scale(residuals: Array) -> float:
-    """Return the most likely scale of a Student-t law with 4 degrees of freedom."""
-    square = float(np.median(residuals**2)) / 0.549 or float(np.mean(residuals**2)) or 1e-30
+def _student_t_scales(residuals: Array) -> Array:
+    """Return the most likely scales of Student-t laws with 4 degrees of freedom, (w,).
+
+    Each row of residuals (w, n) has a law of its own.
+    """
+    squares = residuals**2
+    scales = np.median(squares, axis=1) / 0.549
+    scales = np.where(scales > 0.0, scales, squares.mean(axis=1))
     for _ in range(8):
-        weights = 5.0 / (4.0 + residuals**2 / square)
-        square = float(np.mean(weights * residuals**2)) or 1e-30
-    return math.sqrt(square)
+        scales = np.where(scales > 0.0, scales, 1e-30)
+        weights = 5.0 / (4.0 + squares / scales[:, None])
+        scales = (weights * squares).mean(axis=1)
+    return np.sqrt(np.where(scales > 0.0, scales, 1e-30))
 
 
 _LOG_CONSTANT = float(gammaln(2.5) - gammaln(2.0) - 0.5 * math.log(4.0 * math.pi))

@@ -192,8 +192,10 @@ class _Rows(Grid):
 
 
 def _is_plain_number(value: Any) -> bool:
+    """Whether a value of a configuration is an int or a float."""
     return type(value) in (int, float)
 
 
 def _is_table_column(values: Any) -> bool:
+    """Whether values of a table of configurations are a column of it."""
     return hasattr(values, "__len__") and not isinstance(values, str | Mapping)

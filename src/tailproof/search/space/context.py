@@ -54,7 +54,7 @@ class ContextSpace(EncodedSpace):
         self._held, self._places = list(held), list(held.values())
 
     def contains(self, U: Array) -> NDArray[np.bool_]:
-        """Tell which of the canonical places (n, dimension) agree with the context, (n,)."""
+        """Tell which canonical places (n, dimension) agree with the context, (n,)."""
         return np.asarray((U[:, self._held] == self._places).all(axis=1))
 
 
@@ -67,7 +67,9 @@ class _Held(Grid):
         self.encoded_dimension = encoding.encoded_dimension
 
     def position(self, index: Indices) -> Array:
+        """Return the place of the value that the context gives, for each index."""
         return np.full(len(index), self.place)
 
     def encode(self, u: Array) -> Array:
+        """Return the model's coordinates of the value that the context gives."""
         return self._encoding.encode(u)

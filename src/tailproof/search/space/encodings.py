@@ -89,10 +89,10 @@ class Continuum:
 
     def encode(self, u: Array) -> Array:
         """Return u itself as the encoding, (n, 1)."""
-        return u[:, None].copy()
+        return u[:, None]
 
     def neighbors(self, u: float) -> Array:
-        """Return no positions: a continuum has no steps."""
+        """Return no positions: a continuum has no discrete steps."""
         return np.empty(0)
 
     def _round(self, numbers: Array) -> tuple[Array, Indices, NDArray[np.bool_], NDArray[np.bool_]]:
@@ -160,7 +160,7 @@ class LogIntegers(Grid):
     def index(self, u: Array) -> Indices:
         """Return which integer each u belongs to, counted from low, (n,)."""
         numbers = np.rint(self._scale.from_unit(u))
-        return np.clip(numbers, self.low, self.high).astype(np.int64) - self.low
+        return np.minimum(np.maximum(numbers, self.low), self.high).astype(np.int64) - self.low
 
     def position(self, index: Indices) -> Array:
         """Return the canonical u of integers given by index, (n,)."""
@@ -185,7 +185,8 @@ class Categories(Grid):
 
     def neighbors(self, u: float) -> Array:
         """Return the positions of all other options."""
-        return np.delete(self.positions(), self.index(np.array([u])))
+        index = np.arange(self.count)
+        return self.position(index[index != self.index(np.array([u]))])
 
 
 Encoding = Continuum | Grid
@@ -193,7 +194,7 @@ Encoding = Continuum | Grid
 
 def simplex_corners(index: Indices, count: int) -> Array:
     """Return one of `count` points at mutual distance 1 for each index (n,), shape (n, count)."""
-    return np.where(index[:, None] == np.arange(count), math.sqrt(0.5), 0.0)
+    return (index[:, None] == np.arange(count)) * math.sqrt(0.5)
 
 
 class EncodedSpace:
@@ -207,7 +208,9 @@ class EncodedSpace:
         self.discrete = np.array([count is not None for count in counts], dtype=bool)
         sizes = np.array([e.encoded_dimension for e in self._encodings], dtype=np.int64)
         self.encoded_dimension = int(sizes.sum())
-        self.encoded_columns = np.where(self.discrete, -1, np.cumsum(sizes) - sizes)
+        ends = np.cumsum(sizes)
+        self._columns = [slice(*pair) for pair in zip(ends - sizes, ends, strict=True)]
+        self.encoded_columns = np.where(self.discrete, -1, ends - sizes)
         self.parameter_of_column = np.repeat(np.arange(self.dimension), sizes)
         for array in (self.discrete, self.encoded_columns, self.parameter_of_column):
             array.flags.writeable = False
@@ -216,14 +219,18 @@ class EncodedSpace:
         """Return canonical places (n, dimension): rows are equal where configurations are."""
         points = self._cube_points(U)
         for column, encoding in enumerate(self._encodings):
-            points[:, column] = encoding.snap(points[:, column].copy())
+            points[:, column] = encoding.snap(points[:, column])
         return points
 
     def encode(self, U: ArrayLike) -> Array:
         """Return the model's coordinates of configurations, (n, encoded_dimension)."""
         points = self._cube_points(U)
-        parts = [e.encode(points[:, k].copy()) for k, e in enumerate(self._encodings)]
-        return np.hstack(parts) if parts else np.empty((len(points), 0))
+        result = np.empty((len(points), self.encoded_dimension))
+        for column, (encoding, columns) in enumerate(
+            zip(self._encodings, self._columns, strict=True)
+        ):
+            result[:, columns] = encoding.encode(points[:, column])
+        return result
 
     def neighbors(self, u: ArrayLike) -> Array:
         """Return all configurations one discrete step away, (k, dimension).
@@ -232,10 +239,15 @@ class EncodedSpace:
         """
         start = self.snap(self._cube_point(u)[None, :])[0]
         steps = [e.neighbors(float(start[k])) for k, e in enumerate(self._encodings)]
-        result = np.tile(start, (sum(map(len, steps)), 1))
-        columns = np.repeat(np.arange(self.dimension), [len(places) for places in steps])
-        result[np.arange(len(result)), columns] = np.concatenate([*steps, []])
+        ends = np.cumsum([0, *map(len, steps)])
+        result = np.tile(start, (int(ends[-1]), 1))
+        for column, places in enumerate(steps):
+            result[ends[column] : ends[column + 1], column] = places
         return result
+
+    def stack(self, places: Sequence[Array]) -> Array:
+        """Return places as the rows of an array, (k, dimension); there may be none."""
+        return np.array(places).reshape(len(places), self.dimension)
 
     def enumerate(self, limit: int) -> Array:
         """Return the places of all configurations, (count, dimension), the last fastest."""
@@ -250,8 +262,8 @@ class EncodedSpace:
         points = checks.finite_array("U", U, ndim=2)
         if points.shape[1] != self.dimension:
             raise ValueError(f"`U` must have shape (n, {self.dimension}), but got {points.shape}.")
-        outside = points[(points < 0.0) | (points > 1.0)]
-        if outside.size:
+        if points.size and not 0.0 <= points.min() <= points.max() <= 1.0:
+            outside = points[(points < 0.0) | (points > 1.0)]
             raise ValueError(f"`0 <= U <= 1` must hold, but got {outside[0]!r}.")
         return points
 

@@ -131,9 +131,11 @@ class Float(_Number):
 
     @property
     def _bound_size(self) -> float:
+        """Return the larger absolute bound of a float parameter."""
         return max(abs(self.low), abs(self.high))
 
     def _step_value(self, index: int) -> float:
+        """Return the value after `index` steps from low, exact but for rounding to a float."""
         step = _exact(self.step)
         exact = _exact(self.low) + index * step
         # A last step of 0.9999999999999999 (three of 1/3) or 1.0000000000000001 is high.
@@ -330,6 +332,7 @@ def _unit_point(u: Any) -> Array:
 
 
 def _int_bound(name: str, value: Any) -> int:
+    """Return a bound of an integer parameter, or raise an error."""
     number = checks.number(name, value)
     if not number.is_integer():
         _refuse_value(f"`{name}` must be an integer", **{name: value})
@@ -337,6 +340,7 @@ def _int_bound(name: str, value: Any) -> int:
 
 
 def _check_bounds_order(low: float, high: float) -> None:
+    """Raise an error unless low < high."""
     if not low < high:
         raise ValueError(
             f"`low < high` must hold, but got {low=}, {high=}; use Fixed(value) for a constant."

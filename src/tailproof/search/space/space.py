@@ -5,7 +5,7 @@ A configuration is a dict of values by name; u in [0, 1]^dimension is its place 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,10 +14,18 @@ from numpy.typing import ArrayLike
 
 from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.encodings import Array, EncodedSpace
-from tailproof.search.space.parameters import Fixed, Parameter, parameter_from_state
+from tailproof.search.space.parameters import Fixed, Float, Parameter, parameter_from_state
 from tailproof.search.space.values import check_names, distinct_names, untyped
 
-__all__ = ["Configurations", "Space", "space_from_state"]
+__all__ = [
+    "Configurations",
+    "Space",
+    "params_at",
+    "place_of",
+    "places_of",
+    "space_from_state",
+    "with_fixed",
+]
 
 
 class Space(EncodedSpace):
@@ -136,3 +144,39 @@ def space_from_state(state: Mapping[str, Any]) -> Space | Configurations:
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"`state` must come from a space's state(), but got {state!r}.") from error
     raise ValueError(f"`kind` must be space or configurations, but got kind={state['kind']!r}.")
+
+
+def place_of(space: Space | Configurations, params: Mapping[str, Any]) -> Array:
+    """Return the canonical place (dimension,) of a configuration."""
+    return space.snap(space.position(params)[None])[0]
+
+
+def places_of(space: Space | Configurations, name: str, configurations: Any) -> list[Array]:
+    """Return the places of a list of configurations; `name` is what errors call it."""
+    if isinstance(configurations, Mapping) or not isinstance(configurations, Iterable):
+        raise ValueError(f"`{name}` must be a list of dicts, but got {configurations!r}.")
+    return [place_of(space, params) for params in configurations]
+
+
+def params_at(
+    space: Space | Configurations, u: Array, given: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the configuration at u; continuous values that were given keep all their digits.
+
+    The cube has fewer.
+    """
+    params = space.params(u)
+    if given is None or not isinstance(space, Space):
+        return params
+    for name, p in space.parameters.items():
+        if name in given and isinstance(p, Float) and p.count is None:
+            params[name] = float(given[name])
+    return params
+
+
+def with_fixed(space: Space | Configurations, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with the values of Fixed parameters that it leaves out."""
+    fixed = {}
+    if isinstance(space, Space):
+        fixed = {n: p.constant for n, p in space.parameters.items() if isinstance(p, Fixed)}
+    return fixed | dict(params)

@@ -7,8 +7,7 @@ import pytest
 
 import tailproof as tp
 from searches import LINE, snapshot
-from tailproof.search.measurements import by_trial, measured, observations
-from tailproof.search.trials import CompletedTrial, Trial
+from tailproof.search.trials import CompletedTrial, Trial, any_by_trial, measured, observations
 
 TRIAL = Trial(0, {"x": 0.5})
 
@@ -100,7 +99,7 @@ def test_observations_have_a_row_for_each_payoff():
     assert found.single.tolist() == [True, True, True, False]
     # The variance of a Student-t law with n - 1 degrees of freedom.
     assert found.sem[3] == pytest.approx(0.2 * math.sqrt(8.0 / 6.0))
-    assert by_trial(completed, np.array([False, False, True, False])).tolist() == [
+    assert any_by_trial(completed, np.array([False, False, True, False])).tolist() == [
         False,
         True,
         False,

@@ -1,4 +1,4 @@
-"""Maximization of the upper confidence bound: against fine grids, in every kind of space."""
+"""Maximization of the upper confidence bound in every kind of space, and the initial design."""
 
 import itertools
 import math
@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from searches import single_payoffs
+import tailproof as tp
+from searches import LINE, run, single_payoffs
 from tailproof import Choice, Configurations, Fixed, Float, Int, Space
-from tailproof.search.acquisition.optimize import maximize_ucb, sobol
+from tailproof.search.acquisition import maximize_ucb, sobol
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import fit_model
 from tailproof.search.model.parameters import ModelConfig
@@ -33,12 +34,11 @@ class Hills:
         mean, deviation = self.predict(C)
         return mean + kappa * deviation
 
-    def ucb_gradient(self, c, kappa):
-        mean, deviation = self.predict(c[None])
-        away = c - self.centers
-        bumps = self.heights * np.exp(-np.square(away).sum(axis=1) / (2.0 * self.reach**2))
-        slope = -(bumps @ away) / self.reach**2 + kappa * self.deviation / max(len(c), 1)
-        return float(mean[0] + kappa * deviation[0]), slope
+    def ucb_gradient(self, C, kappa):
+        away = C[:, None, :] - self.centers
+        bumps = self.heights * np.exp(-np.square(away).sum(axis=2) / (2.0 * self.reach**2))
+        slope = -np.einsum("nb,nbp->np", bumps, away) / self.reach**2
+        return self.ucb(C, kappa), slope + kappa * self.deviation / max(C.shape[1], 1)
 
 
 def ucb(space, posterior, kappa, U):
@@ -179,3 +179,21 @@ def test_the_same_generator_gives_the_same_place():
     places = [maximize_ucb(space, posterior, 1.0, seen, np.random.default_rng(5)) for _ in range(2)]
     np.testing.assert_array_equal(*places)
     assert math.isfinite(places[0].sum())
+
+
+def test_the_initial_design_is_spread_and_not_repeated():
+    opt = tp.Optimizer(LINE, options=tp.Options(n_initial=16))
+    places = np.sort([params["x"] for params in run(opt, 16, lambda params, i: 0.0)])
+    assert np.diff(places).max() < 0.15
+    assert len(set(places)) == 16
+
+
+def test_designs_of_the_smallest_spaces():
+    for space in (tp.Configurations([{"a": 1}]), tp.Space(a=tp.Fixed(1), b=tp.Choice("u", "v"))):
+        opt = tp.Optimizer(space, options=tp.Options(n_initial=1))
+        run(opt, 20, lambda p, i: float(i % 3))
+        assert opt.recommend().total_payoffs == 20
+
+
+def test_a_trial_with_a_huge_number_is_proposed_without_a_huge_design():
+    assert 0.0 <= tp.Optimizer(LINE).propose(2**40)["x"] <= 1.0

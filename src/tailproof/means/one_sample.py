@@ -1,4 +1,4 @@
-r"""The practical interval of one arm's mean: that of `robust_mean`, longer on the heavier side.
+r"""The practical interval of one sample's mean: that of `robust_mean`, longer on the heavier side.
 
 Beyond the truncation tau a law with a Pareto tail of index a above a threshold u has the mean
 
@@ -8,7 +8,12 @@ most of which a sample seldom shows: under infinite variance the interval of the
 short on the side of the longer tail. We estimate this on both sides from the largest 5 % of the
 deviations (Hill's estimator, a at least 1.2) and move the end of the heavier side out by 3/4 of the
 difference. Under light or symmetric tails that is next to nothing. No theorem covers it; the
-coverage is measured by benchmarks/bandit_coverage.py.
+coverage is measured by benchmarks/bandit_coverage.py. At level 0.9 and with 200 payoffs it held the
+mean in 91 % of 600 samples of a Gaussian, t(2.1) and log-normal (sigma 2) law, in 92 % of a
+Pareto(2.5), 83 % of a Pareto(1.5), and, of exponential payoffs that are seldom not zero, in 94 % (5
+in 100) and 80 % (1 in 100: two payoffs in a sample).
+
+Differences between two samples do without it: between laws of similar shape both tails cancel.
 """
 
 from __future__ import annotations
@@ -51,8 +56,16 @@ def hidden_mean(deviations: Array, truncation: float) -> float:
     return k / n * (threshold / tau) ** index * tau / (index - 1.0)
 
 
-def arm_interval(y: Array, level: float) -> tuple[float, Interval]:
-    """Return the robust mean of payoffs y (n,), n >= 2, and its practical interval."""
+def sample_interval(y: Array, level: float) -> tuple[float, Interval]:
+    """Return the robust mean of payoffs y (n,), n >= 2, and its practical interval.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).pareto(1.7, 1000)  # mean 1 / 0.7 = 1.43
+    >>> mean, interval = sample_interval(y, 0.9)
+    >>> print(f"{mean:.2f}, {interval.lower:.2f} to {interval.upper:.2f}")
+    1.50, 1.20 to 2.30
+    """
     estimate = robust_mean(y)
     interval = estimate.interval(level)
     deviations = y - estimate.mean

@@ -1,1 +1,0 @@
-"""Acquisition: the upper confidence bound, its optimization, initial and exploratory designs."""
