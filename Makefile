@@ -46,13 +46,14 @@ test: .venv/test.stamp
 integrations: .venv/integrations.stamp
 	$(BIN)/python -m pytest -m integration -rs
 
-# The suite with the lowest versions of the dependencies that pyproject.toml allows, in out/lowest.
+# The suite with the lowest versions of the dependencies that pyproject.toml allows, in out/lowest. Old
+# releases warn beside newer ones of what they import themselves.
 test-lowest:
 	$(PYTHON) -m venv out/lowest
 	out/lowest/bin/python -m pip install --quiet "pip>=25.1" "uv>=0.5"
 	out/lowest/bin/uv pip install --quiet --python out/lowest/bin/python --resolution lowest-direct \
 	    --editable ".[cluster,dashboard,frame,parquet,stand-in,tune]" --group test
-	out/lowest/bin/python -m pytest -n auto
+	out/lowest/bin/python -m pytest -n auto -W ignore::DeprecationWarning
 
 # sdist and wheel in dist, checked, and the wheel installed and used in an environment of its own.
 dist:

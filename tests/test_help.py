@@ -74,3 +74,10 @@ def test_the_same_option_says_the_same_everywhere():
     several = {option for option, names in said.items() if len(names) > 1}
     # A table has columns and alternatives; a program has an output and parameters.
     assert several == {"--value", "--baseline"}
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert cli.main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == PARSERS["tailproof"].format_help()

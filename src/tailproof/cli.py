@@ -74,7 +74,11 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     with exit_on_interrupt("tailproof"):
-        arguments = parser().parse_args(argv)
+        commands = parser()
+        if not (sys.argv[1:] if argv is None else argv):
+            commands.print_help(sys.stderr)
+            return 2
+        arguments = commands.parse_args(argv)
     try:
         return int(arguments.run(arguments))
     except KeyboardInterrupt:

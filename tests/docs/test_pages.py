@@ -60,7 +60,7 @@ def test_the_recipe_runs_with_the_real_package(name, packages, tmp_path):
 
 def test_every_page_with_code_is_run_by_a_test():
     with_code = {name for name in PAGES if re.search(r"^```(python|sh)\b", read_page(name), re.M)}
-    assert with_code == {*RUN, *HEAVY, *ELSEWHERE, *WITH_SERVERS, *COMMANDS}
+    assert with_code <= {*RUN, *HEAVY, *ELSEWHERE, *WITH_SERVERS, *COMMANDS}
 
 
 @pytest.mark.parametrize("name", PAGES)
