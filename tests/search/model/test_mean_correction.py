@@ -85,7 +85,7 @@ def test_the_hidden_mean_of_a_pareto_law_is_found(index):
     rng, found = np.random.default_rng(1), []
     bound = 300.0 ** (1.0 / index)
     for _ in range(40):
-        below, above = hidden_means(rng.pareto(index, 300) + 1.0, bound)
+        below, above = hidden_means(rng.pareto(index, 300) + 1.0, np.ones(300), bound)
         assert below == 0.0
         found.append(above)
     expected = bound ** (1.0 - index) / (index - 1.0)
@@ -95,14 +95,14 @@ def test_the_hidden_mean_of_a_pareto_law_is_found(index):
 def test_the_hidden_mean_of_light_tails_is_next_to_nothing():
     values = np.random.default_rng(0).standard_normal(100)
     bound = tuning_free_bound(values, TAIL.exceedances)
-    assert sum(hidden_means(values, bound)) < 0.01
+    assert sum(hidden_means(values, np.ones(100), bound)) < 0.01
 
 
 def test_one_value_moves_the_hidden_mean_by_a_bounded_amount():
     values = np.abs(np.random.default_rng(0).standard_normal(100))
     bound = 6.0
     for huge in (1e3, 1e12, 1e300):
-        assert hidden_means(np.append(values, huge), bound)[1] < bound / 10.0
+        assert hidden_means(np.append(values, huge), np.ones(101), bound)[1] < bound / 10.0
 
 
 # ---- a constant ---------------------------------------------------------------------------------
@@ -241,3 +241,16 @@ def test_an_improbable_rate_is_left_out():
     correction = replace(learn(found), rate=None)
     assert posterior(found, correction).rate is None
     assert posterior(found, correction).mean == posterior(found).mean
+
+
+def test_outliers_where_the_location_is_unknown_tell_nothing():
+    # Without noise, large residuals are what the process has not learnt yet.
+    rng = np.random.default_rng(3)
+    values = np.append(1e-6 * rng.standard_normal(40), 30.0 + rng.random(10))
+    variances = np.append(np.full(40, 1e-6), np.full(10, 50.0))
+    found = Residuals(rng.random((50, 2)), values, variances, 1e-8)
+    correction = learn(found)
+    assert correction.rate is None
+    given_all = posterior(found, correction)
+    assert abs(given_all.mean) < 1e-3
+    assert sum(given_all.hidden) < 1e-3

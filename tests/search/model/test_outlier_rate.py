@@ -80,10 +80,6 @@ def test_rows_of_little_weight_tell_little():
     assert weak.probability == pytest.approx(prior, abs=0.02)
 
 
-def test_no_outliers_have_no_rate():
-    assert learn_rate(np.zeros((5, 2)), np.zeros(5), np.ones(5), LAYOUT, (SCALES,)) is None
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_evidence_of_many_payoffs_comes_from_a_part_that_stands_for_all(seed):
     # Counts keep the rate: with outliers as frequent everywhere the constant stays probable.

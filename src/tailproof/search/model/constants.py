@@ -71,6 +71,7 @@ class TailConstants:
     prior_values: float = 3.0  # in so many residuals,
     least_index: float = 1.5  # and at least that
     outlier: float = 6.0  # robust standard deviations beyond which residuals are outliers
+    least_events: float = 1.0  # outliers, by their weights, that tell of a rate
     least_probability: float = 0.02  # of a rate that varies, below which it is left out
     large_shift: float = 0.5  # from the location to the mean, in robust standard deviations
 

@@ -83,7 +83,7 @@ def learn_correction(
     if bound == 0.0 or total <= 0.0:
         return Correction(center=center, mean=center)
     clipped = np.clip(x, -bound, bound)
-    below, above = hidden_means(x, bound)
+    below, above = hidden_means(x, weights, bound)
     mean = center + float(weights @ clipped) / total + above - below
     found = Correction(bound, center, mean)
     outlier = TAIL.outlier * deviation
@@ -93,8 +93,10 @@ def learn_correction(
     outlier = math.copysign(outlier, float(weights @ np.where(np.abs(x) > outlier, clipped, 0.0)))
     found = replace(found, outlier=outlier)
     outliers = is_outlier(x, outlier)
+    if float(weights @ outliers) < TAIL.least_events:
+        return found
     rate = learn_rate(residuals.points, outliers, weights, layout, lengthscales)
-    if rate is None or rate.probability < TAIL.least_probability:
+    if rate.probability < TAIL.least_probability:
         return found
     nothing = residuals.points[:0]
     _, log_odds = condition_rate(
@@ -124,10 +126,11 @@ def condition_correction(
     clipped = np.clip(x, -correction.bound, correction.bound)
     mean = float(weights @ clipped) / total
     variance = float((weights**2) @ (clipped - mean) ** 2) / total**2
-    hidden = hidden_means(x, correction.bound)
+    hidden = hidden_means(x, weights, correction.bound)
     mean += correction.center + hidden[1] - hidden[0]
     outliers = is_outlier(x, correction.outlier)
-    if correction.rate is None or not outliers.any():
+    events = float(weights @ outliers)
+    if correction.rate is None or events < TAIL.least_events:
         return CorrectionPosterior(mean, variance, hidden)
     points, steps = residuals.points, OUTLIER.steps_between
     rate, log_odds = condition_rate(
@@ -135,7 +138,6 @@ def condition_correction(
     )
     # What truncation hides on the outliers' side is theirs.
     side = hidden[1] if correction.outlier > 0.0 else -hidden[0]
-    events = float(weights @ outliers)
     size = (float((weights * outliers) @ clipped) + total * side) / events
     # The same mean over the payoffs as the constant's.
     rest = mean - size * float(weights @ expit(log_odds)) / total
@@ -144,36 +146,39 @@ def condition_correction(
     )
 
 
-def hidden_means(x: Array, bound: float) -> tuple[float, float]:
+def hidden_means(x: Array, weights: Array, bound: float) -> tuple[float, float]:
     """Return estimates of E[(-x - bound)+] and E[(x - bound)+], which truncation hides.
 
     A Pareto law is fitted to the largest tenth of either side (Hill's estimator, as if a few more
-    values had been seen whose index is `TAIL.index`): beyond a threshold u that m of n values
-    reach,
+    values had been seen whose index is `TAIL.index`): beyond a threshold u that has a share q of
+    the weights above it,
 
-        E[(x - b)+] = m / n (b / u)^-index b / (index - 1).
+        E[(x - b)+] = q (b / u)^-index b / (index - 1).
 
     The index is at least `TAIL.least_index`, so that no value moves the estimate without limit.
 
     Examples
     --------
-    >>> light, heavy = hidden_means(np.append(-np.ones(50), np.arange(1.0, 51.0) ** 2), 2500.0)
+    >>> x = np.append(-np.ones(50), np.arange(1.0, 51.0) ** 2)
+    >>> light, heavy = hidden_means(x, np.ones(100), 2500.0)
     >>> light == 0.0 and 0.0 < heavy < 100.0
     True
     """
-    below, above = (_hidden_above(side * x, bound) for side in (-1.0, 1.0))
+    below, above = (_hidden_above(side * x, weights, bound) for side in (-1.0, 1.0))
     return below, above
 
 
-def _hidden_above(x: Array, bound: float) -> float:
-    most = max(math.ceil(len(x) / 10), 4)
-    largest = np.sort(x)[-most:]
-    u, n_larger = float(largest[0]), len(largest) - 1
+def _hidden_above(x: Array, weights: Array, bound: float) -> float:
+    """Return an estimate of E[(x - bound)+] from values x (n,) with weights (n,)."""
+    order = np.argsort(x, kind="stable")[-max(math.ceil(len(x) / 10), 4) :]
+    largest, n_larger = x[order], len(order) - 1
+    u = float(largest[0])
     if u <= 0.0 or u >= bound or n_larger < 1 or largest[-1] == u:
         return 0.0
     logs = float(np.log(largest[1:] / u).sum()) + TAIL.prior_values / TAIL.index
     index = max((n_larger + TAIL.prior_values) / logs, TAIL.least_index)
-    return len(largest) / len(x) * (bound / u) ** -index * bound / (index - 1.0)
+    share = float(weights[order].sum() / weights.sum())
+    return share * (bound / u) ** -index * bound / (index - 1.0)
 
 
 def tuning_free_bound(values: Array, exceedances: float, largest: float = math.inf) -> float:

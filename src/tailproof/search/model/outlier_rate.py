@@ -50,13 +50,11 @@ def learn_rate(
     weights: Array,
     layout: KernelLayout,
     lengthscales: tuple[Array, ...],
-) -> OutlierRate | None:
-    """Return how the rate of outliers (n,), 0 or 1, varies; None if there are none.
+) -> OutlierRate:
+    """Return how the rate of outliers (n,), 0 or 1, varies.
 
     `lengthscales` are those that its process may have.
     """
-    if not outliers.any():
-        return None
     rows = _balanced_rows(outliers)
     X, o, w = points[rows], outliers[rows], weights[rows]
     # A sample that depends on o changes the offset alone, as in a case-control study.
