@@ -40,6 +40,8 @@ def heavy_oful(
     Huang, Zhong, Wang and Yang (NeurIPS 2023). It assumes a moment of the noise, not of the
     payoffs, so that a constant added to all payoffs changes less than in truncation. A round costs
     O(t). The paper's width is large: its published experiments divide it by 10,000.
+    Parameters that are not listed are those of `ata_gp_ucb`; the paper takes the number of features
+    as ridge.
 
     Parameters
     ----------
@@ -52,8 +54,6 @@ def heavy_oful(
         B: a bound on the RKHS norm of the mean payoffs.
     schedule
         "theory", the paper's width, or `CustomSchedule(beta)`.
-
-    The other parameters are those of `ata_gp_ucb`; the paper takes the number of features as ridge.
 
     Examples
     --------
