@@ -78,7 +78,10 @@ def importance(optimizer: Optimizer, *, level: float = 0.9) -> list[Importance]:
     lower, upper = np.minimum(lower, shares), np.maximum(upper, shares)
     # Estimates from samples can exceed 1, shares cannot.
     ends = np.minimum([shares, lower, upper], 1.0).T.tolist()
-    return [Importance(name, *of_name, level) for name, of_name in zip(names, ends, strict=True)]
+    return [
+        Importance(name, share, low, high, level)
+        for name, (share, low, high) in zip(names, ends, strict=True)
+    ]
 
 
 def _designs(A: Array, B: Array) -> list[Array]:
