@@ -86,7 +86,8 @@ def one_pass_huber(
     """One-pass Huber regression (Hvt-UCB): each payoff moves the estimate once and is not kept.
 
     Wang, Zhang, Zhao and Zhou (ICML 2025), with the constants of Tani and Futami (UAI 2026) for no
-    corruption, which are larger. Parameters as in `heavy_oful`; a round does not grow with t.
+    corruption, which are larger: with them a hundred payoffs hardly move the estimate. Parameters
+    as in `heavy_oful`; a round does not grow with t.
 
     Examples
     --------
@@ -94,9 +95,9 @@ def one_pass_huber(
     >>> opt = tp.one_pass_huber(tp.Finite([[0.0], [1.0]]), tp.Matern(1.5, 0.5),
     ...                         features=tp.Exact(), alpha=1.0, noise_scale=0.5, norm_bound=2.0,
     ...                         horizon=200, schedule=tp.CustomSchedule(2.0), seed=0)
-    >>> opt.tell([0.0], [1.0] * 50); opt.tell([1.0], [2.0] * 50)
-    >>> opt.recommend().point
-    array([1.])
+    >>> opt.tell([0.0], [1.0] * 50)
+    >>> 0.0 < float(opt.predict([[0.0]]).mean[0]) < 1.0
+    True
     """
     return _huber_policy("one_pass_huber", locals())
 
