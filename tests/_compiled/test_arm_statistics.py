@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tailproof._compiled import arm_statistics as compiled
+from tailproof.bandits.arm_statistics import FACTORS
 
 
 @pytest.fixture
@@ -109,3 +110,39 @@ def test_contenders_are_all_arms_that_can_win():
     assert compiled.contenders(mean, std, active, 3.0).tolist() == [0, 2]
     assert compiled.best_draw(np.array([0, 2]), mean, std, 1.0, np.array([3.0, 0.0])) == 0
     assert compiled.count_competitors(mean, std, active, 2.0) == 1
+
+
+def linked(payoffs_by_arm):
+    """Return the log of arms with these payoffs, as `fit_arms` and `choose_factor` take it."""
+    told = np.repeat(np.arange(len(payoffs_by_arm)), [len(y) for y in payoffs_by_arm])
+    payoffs = np.concatenate(payoffs_by_arm)
+    last, previous = np.full(len(payoffs_by_arm), -1), np.full(len(payoffs), -1)
+    stats = np.zeros((len(payoffs_by_arm), compiled.COLUMNS))
+    compiled.link_payoffs(0, len(payoffs), told, last, previous, stats)
+    residuals = np.concatenate([y - np.median(y) for y in payoffs_by_arm])
+    law = compiled.pooled_law(residuals, np.geomspace(0.05, 1e4, 64), 2.0)
+    return last, previous, payoffs, np.arange(1.0, len(payoffs) + 1.0), stats, law
+
+
+def chosen_factor(payoffs_by_arm):
+    columns, common = linked(payoffs_by_arm), shared(FACTORS[0])
+    arms = np.arange(len(payoffs_by_arm))
+    compiled.fit_arms(arms, *columns, common)
+    return compiled.choose_factor(arms, *columns, common, FACTORS, 2_000)
+
+
+def test_arms_of_one_symmetric_heavy_law_are_truncated_much():
+    """Student-t(1.5): the choice is itself random; the median of three seeds is taken."""
+    chosen = []
+    for seed in (5, 6, 7):
+        rng = np.random.default_rng(seed)
+        chosen.append(chosen_factor([rng.standard_t(1.5, 500) + i for i in range(12)]))
+    assert np.median(chosen) >= 4.0
+
+
+def test_arms_whose_tails_differ_are_truncated_little():
+    """Log-normal arms of one median and means from 1.1 to 3.5: truncation would hide the means."""
+    for seed in (5, 6, 7):
+        rng = np.random.default_rng(seed)
+        samples = [np.exp(s * rng.standard_normal(1_500)) for s in np.linspace(0.5, 1.6, 20)]
+        assert chosen_factor(samples) <= 2.0

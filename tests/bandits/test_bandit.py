@@ -120,7 +120,7 @@ def test_one_batch_gives_about_what_single_payoffs_give():
 
 
 def test_many_payoffs_at_once_are_judged_by_the_law_of_all():
-    """Arms beyond LARGE_ARM payoffs are fitted with the levels that the first look finds."""
+    """All arms are fitted again with the levels that the first look finds."""
     rng = np.random.default_rng(0)
     payoffs = 100.0 + 10.0 * rng.standard_normal((2, 6_000))
     bulk = tp.Bandit(["a", "b"], seed=0)

@@ -9,13 +9,17 @@ from tailproof.bandits.exploration import CROWD, count_competitors, draw_arm, dr
 
 def test_draws_keep_their_width_while_few_arms_compete():
     for competitors in (0.0, 1.0, CROWD):
-        assert draw_width(competitors) == 1.0
+        assert draw_width(competitors, 1) == draw_width(competitors, 10**6) == 1.0
 
 
-def test_draws_are_narrower_with_more_competitors():
-    by_crowd = [draw_width(k) for k in (4, 10, 100, 1_000)]
+def test_draws_are_narrower_with_more_competitors_and_wider_with_more_payoffs():
+    by_crowd = [draw_width(k, 500) for k in (4, 10, 100, 1_000)]
     assert by_crowd == sorted(by_crowd, reverse=True)
     assert len(set(by_crowd)) == 4
+    by_payoffs = [draw_width(100.0, t) for t in (10, 1_000, 10_000, 50_000, 100_000, 10**6)]
+    assert by_payoffs == sorted(by_payoffs)
+    assert by_payoffs[0] < 0.3
+    assert by_payoffs[-2:] == [1.0, 1.0]
 
 
 def told(gap: float, unplayed: int) -> ArmStatistics:

@@ -247,12 +247,12 @@ def pooled_law(residuals, levels, target):  # type: ignore[no-untyped-def]
 def choose_factor(  # type: ignore[no-untyped-def]
     arms, last, previous, payoffs, stamps, stats, law, shared, factors, most
 ):
-    """Return the factor of the truncation level with the least estimated error of arm means.
+    """Return the factor with the least estimated error of arm means.
 
     factors[0], the largest level, is the reference: its means m_0 have little bias. A factor's
-    means m have error e = E[v / n] plus the variance h between arms of their bias, estimated as in
-    Hausman (1978) from d = m - m_0 as E[(d - E d)^2] - E[(v_0 - v) / n]. A bias that all arms share
-    does no harm. One standard error of h is added, so that a smaller level needs evidence.
+    means m have error e = E[v / n] plus the variance h between arms of their bias b, estimated as
+    in Hausman (1978) from d = m_0 - m as E[(d - E d)^2] - E[(v_0 - v) / n]. A bias that all arms
+    share does no harm. One standard error of h is added, so that a smaller level needs evidence.
     """
     k = arms.size
     reference = np.empty(k)
@@ -272,10 +272,10 @@ def choose_factor(  # type: ignore[no-untyped-def]
             n = gather(
                 last, previous, payoffs, stamps, arms[q], shared[CLOCK], shared[DECAY], most, x, w
             )
-            c, _, clipped, total, noise, _ = huber_fit(
+            c, _, clipped, total, noise, hidden = huber_fit(
                 x, w, n, row[MEAN] - row[SHIFT], 0.0, 0.0, law, shared, factors[j]
             )
-            means[q] = c + clipped / total
+            means[q] = c + clipped / total + HALF * hidden
             if j == 0:
                 reference[q] = means[q]
                 reference_noise[q] = noise
@@ -283,12 +283,12 @@ def choose_factor(  # type: ignore[no-untyped-def]
             weights += weight
             error += weight * noise / total
             saved += weight * max(reference_noise[q] - noise, 0.0) / total
-            shift += weight * (means[q] - reference[q])
+            shift += weight * (reference[q] - means[q])
         shift /= weights
         spread = 0.0
         for q in range(k):
             spread += math.sqrt(min(stats[arms[q], WEIGHT], most)) * (
-                (means[q] - reference[q] - shift) ** 2
+                (reference[q] - means[q] - shift) ** 2
             )
         score = (error + max(spread - saved, 0.0) + saved * math.sqrt(2.0 / k)) / weights
         if score < best * (1.0 - 1e-9):  # equal but for rounding where nothing is clipped

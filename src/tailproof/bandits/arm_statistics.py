@@ -9,9 +9,10 @@ Zhou & Zhou (Statistica Sinica 31, 2021):
 where r are the pooled residuals of all arms, so that an arm with few payoffs is not judged from
 nothing, and n'_i counts payoffs that differ from the most common one (for payoffs with 95 % zeros
 the others alone tell how far the tail reaches). The factor g is learnt: of
-(1/4, 1/2, 1, 2, 4) we take the one with the least estimated error of the differences between arms
-(`_compiled.arm_statistics.choose_factor`). The noise variance v_i of one payoff joins the arm's own
-clipped residuals with 18 pooled ones.
+FACTORS, 1/4 to 64, we take the one with the least estimated error of the differences between arms
+(`_compiled.arm_statistics.choose_factor`); at most a fifth of the payoffs is truncated. The large
+factors pay where the arms' laws have heavy tails of one shape. The noise variance v_i of one payoff
+joins the arm's own clipped residuals with 18 pooled ones.
 
 Truncation biases the means of skewed laws, and the more, the fewer payoffs an arm has. The pooled
 residuals tell by how much: h(b) = E[clip(r, -b', b') - clip(r, -b, b)], b' the level of all
@@ -36,11 +37,10 @@ from tailproof.bandits.payoff_log import PayoffLog
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
+FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0])
 GRID, COARSE = 64, 16  # truncation levels, and how many of them are for rare sizes
 MOST_RESIDUALS = 4096  # of the pooled law
 MOST_ARMS_COMPARED, MOST_PAYOFFS_COMPARED = 256, 2048  # where the factor is chosen
-LARGE_ARM = 4096  # payoffs from which on the pooled law has no weight beside the arm's own
 EVERY_PAYOFF = 24  # up to here the shared quantities are estimated after every payoff
 ROUNDING = 1e-9  # of a typical difference between payoffs: smaller residuals are none
 PRIOR_FLOOR = 0.1  # in units of the typical squared standard error
@@ -161,9 +161,7 @@ class ArmStatistics:
                 self.stats[played, compiled.NEXT_FIT] = 0.0  # with the pooled law once more
             self._pool_residuals()
             self._choose_factor(played)
-            due = self.stats[played, compiled.COUNT] >= self.stats[played, compiled.NEXT_FIT]
-            small = self.stats[played, compiled.COUNT] < LARGE_ARM
-            self._fit(played[due | small])
+            self._fit(played)  # all: means of different factors are not comparable
             self._estimate_prior(played)
         self.update_posterior()
         self.next_refresh = self._next_refresh()

@@ -210,7 +210,7 @@ class Bandit:
         if self._prior is not None:
             self._prior.refresh(s)
         competitors = exploration.count_competitors(s, self._prior, self._active)
-        self._factor = self.explore * exploration.draw_width(competitors)
+        self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
 
     # -- arms and earlier payoffs
 

@@ -2,8 +2,12 @@
 
 Thompson sampling draws a value for every arm, mean + factor std z with z standard normal, and plays
 the arm with the largest one. The factor is `explore` while at most CROWD arms compete. With
-k > CROWD competitors it is explore (CROWD / k)^CROWD_POWER: finding a good arm early is worth more
-than the best of a thousand late.
+k > CROWD competitors and t payoffs it is
+
+    explore min( 1, max( (CROWD / k)^CROWD_POWER, (t / (PATIENCE k))^PATIENCE_POWER ) ):
+
+while there are few payoffs for each competitor, finding a good arm soon is worth more than finding
+the best one; with many, arms that were dropped too early would cost more.
 """
 
 from __future__ import annotations
@@ -24,20 +28,23 @@ Flags = NDArray[np.bool_]
 DESIGN_ARMS, DESIGN_PAYOFFS = 12, 2  # arms played first, and how often
 KERNEL_DESIGN_ARMS = 6  # fewer where arms tell of each other
 CROWD, CROWD_POWER = 4.0, 0.4
+PATIENCE, PATIENCE_POWER = 1_000.0, 0.25
 REACH = 6.0  # standard deviations beyond which no draw is made
 _SINGLE_PRECISION_FROM = 4096  # draws; they cost half in single precision
 _FEW_UNPLAYED = 64
 
 
-def draw_width(competitors: float) -> float:
+def draw_width(competitors: float, payoffs: int) -> float:
     """Return the factor of the posterior standard deviation in draws, for `explore` = 1.
 
     Examples
     --------
-    >>> draw_width(4), round(draw_width(64), 2)
-    (1.0, 0.33)
+    >>> draw_width(4, 100), round(draw_width(64, 1_000), 2), draw_width(64, 64_000)
+    (1.0, 0.35, 1.0)
     """
-    return min(1.0, (CROWD / max(competitors, 1.0)) ** CROWD_POWER)
+    k = max(competitors, 1.0)
+    crowded = (CROWD / k) ** CROWD_POWER
+    return min(1.0, max(crowded, (payoffs / (PATIENCE * k)) ** PATIENCE_POWER))
 
 
 def count_competitors(statistics: ArmStatistics, prior: KernelPrior | None, active: Flags) -> float:
