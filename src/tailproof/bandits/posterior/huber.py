@@ -9,6 +9,7 @@ norm bound B, so that |theta| <= 1. With H = ridge + sum a a^T / (c sigma^2), c 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 NEWTON_STEPS = 100
 
 
-class _HuberPosterior:
+class _HuberPosterior(ABC):
     """What both variants keep: H's inverse, the leverages a^T H^(-1) a and the payoffs' scales."""
 
     def __init__(
@@ -67,8 +68,9 @@ class _HuberPosterior:
                 self._refresh()
         self._use(arm, payoff / self._unit, sigma, threshold)
 
+    @abstractmethod
     def _use(self, arm: int, payoff: float, sigma: float, threshold: float) -> None:
-        raise NotImplementedError
+        """Take a payoff in units of B, with its scale and Huber's threshold."""
 
     def _current_theta(self) -> Array:
         return self._theta
