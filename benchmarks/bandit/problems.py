@@ -130,8 +130,11 @@ def _pareto_product(q):  # Pareto(1.7), mean 1
 
 
 def _rare_lognormal(q):  # 90 % zeros, log-normal(1) otherwise, mean 1
-    tail = np.maximum(1.0 - q, 1e-300)
-    return np.where(tail < 0.1, 10 * np.exp(stats.norm.isf(np.minimum(tail / 0.1, 1.0)) - 0.5), 0.0)
+    return _rare_lognormal_upper(np.maximum(1.0 - q, 1e-300))
+
+
+def _rare_lognormal_upper(p):
+    return np.where(p < 0.1, 10 * np.exp(stats.norm.isf(np.minimum(p / 0.1, 1.0)) - 0.5), 0.0)
 
 
 _UPPER = {
@@ -147,7 +150,7 @@ _UPPER = {
     _frechet: lambda p: (-np.log1p(-p)) ** (-1 / 1.6) - math.gamma(1 - 1 / 1.6),
     _unequal_tails: lambda p: (p / 0.7) ** (-1 / 1.7) - 0.4 * 1.7 / 0.7,
     _pareto_product: lambda p: 0.7 / 1.7 * p ** (-1 / 1.7),
-    _rare_lognormal: lambda p: _rare_lognormal(1.0 - p),
+    _rare_lognormal: _rare_lognormal_upper,
 }
 
 REPORTING = {

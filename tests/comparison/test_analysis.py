@@ -199,7 +199,9 @@ def test_heavy_tails_and_single_payoffs_are_named():
         }
     )
     assert result["light"].cautions == ()
-    assert [name for name, a in result.items() if a.finite_variance] == ["light"]
+    finite = {name for name, a in result.items() if a.finite_variance}
+    assert "light" in finite
+    assert not finite & {"heavy", "few"}
     assert any("infinite" in c for c in result["heavy"].cautions)
     assert any("4 of 500 payoffs differ from 0" in c for c in result["few"].cautions)
     assert any("depend on their predecessors" in c for c in result["drifting"].cautions)
