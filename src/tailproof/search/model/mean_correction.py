@@ -54,7 +54,7 @@ class CorrectionPosterior:
     hidden: tuple[float, float] = (0.0, 0.0)  # estimated means beyond the bound, below and above
     rate: RatePosterior | None = None  # of outliers; None if it does not vary
     rest: float = 0.0  # the correction without outliers
-    size: float = 0.0  # mean of the outliers, truncated
+    size: float = 0.0  # mean of the outliers, with what truncation hides
     probability: float = 0.0  # that the rate varies
 
     def varying(self, deviation: Array) -> tuple[Array, Array]:
