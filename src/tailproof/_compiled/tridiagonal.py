@@ -16,15 +16,15 @@ def shifted_inverse_sum(diagonal, below, shifts, weights, columns):  # type: ign
     """
     m, c = columns.shape
     count = shifts.size
-    pivots = np.empty((m, count))  # D
+    inverses = np.empty((m, count))  # 1 / D
     ratios = np.empty((m, count))  # L, row i to column i - 1
     for p in range(count):
-        pivots[0, p] = diagonal[0] + shifts[p]
+        inverses[0, p] = 1.0 / (diagonal[0] + shifts[p])
     for i in range(1, m):
         e = below[i - 1]
         for p in range(count):
-            ratios[i, p] = e / pivots[i - 1, p]
-            pivots[i, p] = diagonal[i] + shifts[p] - e * ratios[i, p]
+            ratios[i, p] = e * inverses[i - 1, p]
+            inverses[i, p] = 1.0 / (diagonal[i] + shifts[p] - e * ratios[i, p])
     result = np.empty((m, c))
     solved = np.empty((m, count))
     for k in range(c):
@@ -35,10 +35,10 @@ def shifted_inverse_sum(diagonal, below, shifts, weights, columns):  # type: ign
             for p in range(count):
                 solved[i, p] = b - ratios[i, p] * solved[i - 1, p]
         for p in range(count):
-            solved[m - 1, p] /= pivots[m - 1, p]
+            solved[m - 1, p] *= inverses[m - 1, p]
         for i in range(m - 2, -1, -1):
             for p in range(count):
-                solved[i, p] = solved[i, p] / pivots[i, p] - ratios[i + 1, p] * solved[i + 1, p]
+                solved[i, p] = solved[i, p] * inverses[i, p] - ratios[i + 1, p] * solved[i + 1, p]
         for i in range(m):
             total = 0.0
             for p in range(count):

@@ -10,6 +10,7 @@ vector: together a fraction of an eigendecomposition.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -42,10 +43,13 @@ class InverseRoot:
 
     def __init__(self, matrix: Array, low: float) -> None:
         m = len(matrix)
-        reduced, self._diagonal, self._below, tau, _ = lapack.dsytrd(matrix, lower=1, lwork=32 * m)
+        # The transpose, which is the same matrix, spares a copy in another order.
+        reduced, self._diagonal, self._below, tau, _ = lapack.dsytrd(
+            matrix.T, lower=1, lwork=32 * m
+        )
         # The reflectors leave the first coordinate as it is.
         self._reflectors, self._tau = np.asfortranarray(reduced[1:, :-1]), tau
-        self._shifts, self._weights = _nodes(low, max(float(np.trace(matrix)), low))
+        self._shifts, self._weights = _nodes(low, max(float(self._diagonal.sum()), low))
 
     def times(self, vectors: Array) -> Array:
         """Return A^(-1/2) B, (m, c), for the columns B (m, c)."""
@@ -66,11 +70,19 @@ class InverseRoot:
 
 
 def _nodes(low: float, high: float) -> tuple[Array, Array]:
-    """Return shifts s^2 and weights w with sum w / (x + s^2) = x^(-1/2) on low <= x <= high.
+    """Return shifts s^2 and weights w with sum w / (x + s^2) = x^(-1/2) on low <= x <= high."""
+    # Nodes up to the next power of two are found once, for many matrices.
+    shifts, weights = _unit_nodes(max(math.ceil(math.log2(high / low)), 0))
+    return low * shifts, math.sqrt(low) * weights
+
+
+@functools.lru_cache(maxsize=128)
+def _unit_nodes(octaves: int) -> tuple[Array, Array]:
+    """Return the nodes for 1 <= x <= 2^octaves, not to be written to.
 
     The error of n nodes is about exp(-2 pi^2 n / (ln(high / low) + 3)), relative.
     """
-    parameter = 1.0 - max(low / high, 1e-15)  # k'^2
+    parameter = 1.0 - max(2.0**-octaves, 1e-15)  # k'^2
     ratio = 1.0 - parameter  # as `parameter` has it, so that all that follows fits together
     half = math.ceil(0.9 * (3.0 - math.log(ratio)))
     period = float(ellipkm1(ratio))  # K(k')
@@ -81,4 +93,4 @@ def _nodes(low: float, high: float) -> tuple[Array, Array]:
     k = math.sqrt(ratio)
     s, slope = np.append(s, 1.0 / (k * s)), np.append(slope, slope / (k * s * s))
     step = period / (2 * half)
-    return low * s * s, math.sqrt(low) * (2.0 / math.pi) * step * slope
+    return s * s, (2.0 / math.pi) * step * slope

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 from tailproof._util import checks
@@ -200,6 +200,12 @@ class Theorem4:
         return bias + 4.0 / math.sqrt(self.setting.ridge) * noise
 
 
+@lru_cache(maxsize=1024)
+def _log_of_rounds(count: int) -> float:
+    # It is a divisor, and would be zero for one feature and a horizon of one round.
+    return max(math.log(count), 1e-12)
+
+
 @dataclass(frozen=True)
 class AuthorsATA:
     """Schedule of the authors' runs of ATA-GP-UCB: "order-wise similar to theory", no guarantee.
@@ -216,8 +222,7 @@ class AuthorsATA:
 
     def _log_term(self, m: int) -> float:
         """Return ln(m T) for m features, one more with a dictionary, as the authors have it."""
-        # It is a divisor, and would be zero for one feature and a horizon of one round.
-        return max(math.log((m + self.dictionary) * self.setting.horizon), 1e-12)
+        return _log_of_rounds((m + self.dictionary) * self.setting.horizon)
 
     def truncation(self, t: int, m: int) -> float:
         """Return the truncation threshold b_t."""

@@ -28,15 +28,16 @@ class CommonPayoffs:
         self, environment: ArmEnvironment, rounds: int, sequence: np.random.SeedSequence
     ) -> None:
         self._environment, self._rounds, self._sequence = environment, rounds, sequence
-        self._drawn: dict[int, list[float]] = {}
+        self._drawn: dict[int, memoryview] = {}
 
-    def of(self, arm: int) -> list[float]:
+    def of(self, arm: int) -> memoryview:
         """Return the arm's common payoff in every round."""
         payoffs = self._drawn.get(arm)
         if payoffs is None:
             rng = np.random.default_rng(self._sequence)
             arms = np.full(self._rounds, arm)
-            payoffs = self._drawn[arm] = self._environment.sample(arms, rng).tolist()
+            # Its entries are floats, and it takes a quarter of the memory of a list.
+            payoffs = self._drawn[arm] = memoryview(self._environment.sample(arms, rng))
         return payoffs
 
 

@@ -25,9 +25,16 @@ LARGEST_CONDITION = 1e12
 
 
 def nystrom_embedding(
-    nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
+    nystrom: Nystrom,
+    psi: Array,
+    dictionary: Indices,
+    kernel: Kernel,
+    X: Array,
+    products: Array | None = None,
 ) -> Embedding:
     """Embed the arms, with kernel coordinates `psi` (n, r0), on the arms in `dictionary` (m,).
+
+    `products` is psi psi^T, (n, n), where it is known: that makes some of the embeddings cheaper.
 
     With Psi_D = E S F^T (singular values S), K_D = E S^2 E^T, and phi(x) = E F^T psi(x): the
     features are the projections F^T psi, rotated by E. If the dictionary spans everything
@@ -40,7 +47,7 @@ def nystrom_embedding(
     ):
         return _SpanningEmbedding(nystrom, psi, dictionary, kernel, X)
     if len(dictionary) <= psi.shape[1] and not nystrom.reduced:
-        triangular = _triangular_embedding(nystrom, psi, dictionary, kernel, X)
+        triangular = _triangular_embedding(nystrom, psi, dictionary, kernel, X, products)
         if triangular is not None:
             return triangular
     return singular_value_embedding(nystrom, psi, dictionary, kernel, X)
@@ -132,12 +139,21 @@ class TriangularEmbedding(Embedding):
 
 
 def _triangular_embedding(
-    nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
+    nystrom: Nystrom,
+    psi: Array,
+    dictionary: Indices,
+    kernel: Kernel,
+    X: Array,
+    products: Array | None,
 ) -> TriangularEmbedding | None:
     """Return the embedding on fewer arms than psi has columns, None without surely full rank."""
-    rows = psi[dictionary]  # (m, r0)
-    gram = rows @ rows.T
-    factor, failed = lapack.dpotrf(gram, lower=1, clean=1)
+    if products is None:
+        rows = psi[dictionary]  # (m, r0)
+        gram = rows @ rows.T
+    else:
+        cross = products[dictionary]  # (m, n)
+        gram = cross[:, dictionary]
+    factor, failed = lapack.dpotrf(gram.T, lower=1, clean=1)
     if failed:
         return None
     inverse, failed = lapack.dtrtri(factor, lower=1)
@@ -147,7 +163,8 @@ def _triangular_embedding(
     if not low > max(2.0 * rank_tolerance(nystrom), 1.0 / LARGEST_CONDITION) * high:
         return None
     points = X[dictionary]
-    embedding = TriangularEmbedding(psi @ (inverse @ rows).T, gram, factor, low)
+    coordinates = psi @ (inverse @ rows).T if products is None else cross.T @ inverse.T
+    embedding = TriangularEmbedding(coordinates, gram, factor, low)
 
     def query(other: Array) -> tuple[Array, Array | None]:
         return kernel.matrix(other, points) @ inverse.T, None

@@ -74,12 +74,12 @@ class FeaturePosterior:
     @property
     def roots(self) -> Array:
         """1 / sqrt(eigenvalue) of H, (r,)."""
-        return self._eigensystem()[1]
+        return (self._cached_eigensystem or self._eigensystem())[1]
 
     @property
     def vectors(self) -> Array:
         """Eigenvectors of H in rows, (r, r)."""
-        return self._eigensystem()[2]
+        return (self._cached_eigensystem or self._eigensystem())[2]
 
     @property
     def count(self) -> int:
@@ -127,8 +127,9 @@ class FeaturePosterior:
             return np.zeros(len(self._prior))
         if self._cached_mean is None:
             e, sums = self.embedding, self._direction_sums()
+            _, roots, vectors = self._eigensystem()
             self._cached_mean = eigen.direction_mean(
-                e.coordinates, e.directions, e.copies, sums, self.roots, self.vectors
+                e.coordinates, e.directions, e.copies, sums, roots, vectors
             )
         return self._cached_mean
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from tailproof._compiled import dictionary as compiled
 from tailproof._util import checks
 from tailproof.bandits.estimators import DirectionEstimator, TruncateDirections
 from tailproof.bandits.features import Embedding, Nystrom
 from tailproof.bandits.inverse_root import InverseRoot
-from tailproof.bandits.low_rank import ROUNDING, PlayedSpan, fixed_coordinates
+from tailproof.bandits.low_rank import DENSE_POINTS, ROUNDING, PlayedSpan, fixed_coordinates
 from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, weighted_gram
 from tailproof.bandits.posterior.dictionary_features import (
     LARGEST_CONDITION,
@@ -78,6 +78,9 @@ class NystromPosterior(FeaturePosterior):
             self._span = PlayedSpan(inputs.kernel, inputs.X, nystrom.cutoff)
             coordinates = self._span.values
         self.kernel_coordinates = coordinates
+        # Psi Psi^T where it is small: dictionaries take rows of it.
+        small = self._span is None and len(coordinates) <= DENSE_POINTS
+        self._products = coordinates @ coordinates.T if small else None
         self.dictionary = np.empty(0, dtype=np.int64)
         self._factor: Array | None = None  # of H, lower triangular
         super().__init__(inputs, empty_embedding(len(inputs.X), 0), estimator)
@@ -115,11 +118,10 @@ class NystromPosterior(FeaturePosterior):
         whole.flat[:: len(gram) + 1] += ridge
         if float(np.trace(whole)) > LARGEST_CONDITION * ridge:
             return False
-        factor, failed = lapack.dpotrf(whole, lower=1)
+        factor, failed = lapack.dpotrf(whole.T, lower=1)
         if failed:
             return False
-        inverse, _ = lapack.dtrtri(factor, lower=1)
-        half = a @ np.tril(inverse).T
+        half = blas.dtrsm(1.0, factor, a.T, lower=1).T  # (n, m)
         self._refreshed = self._count
         self._set_gram(gram)
         self._factor = factor
@@ -168,7 +170,9 @@ class NystromPosterior(FeaturePosterior):
         weights, _ = lapack.dpotrs(factor, kept @ a, lower=1)
         if len(arms):
             ridge = self._inputs.ridge
-            root = InverseRoot(self._gram + ridge * np.eye(len(self._gram)), ridge)
+            whole = self._gram.copy()
+            whole.flat[:: len(whole) + 1] += ridge
+            root = InverseRoot(whole, ridge)
             rows = embedding.features_of(root.times(a[arms].T))  # u_{i,j}, (m, c)
             sums = estimator.truncated_sums(arms, rows.T, threshold)
             weights = weights + root.times(embedding.coordinates_of(sums[:, None]))[:, 0]
@@ -208,4 +212,6 @@ class NystromPosterior(FeaturePosterior):
     def _embed_dictionary(self, dictionary: Indices) -> Embedding:
         """Return the Nystrom features of the arms for a dictionary."""
         kernel, X = self._inputs.kernel, self._inputs.X
-        return nystrom_embedding(self._nystrom, self.kernel_coordinates, dictionary, kernel, X)
+        return nystrom_embedding(
+            self._nystrom, self.kernel_coordinates, dictionary, kernel, X, self._products
+        )
