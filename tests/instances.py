@@ -135,7 +135,7 @@ def feature_pair(instance, kind, schedule, variance):
         Phi = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / math.sqrt(15)
     else:
         kernel = tp.SquaredExponential(0.6)
-        nodes = {1: 17, 2: 8, 3: 5}[i.d]
+        nodes = {1: 17, 2: 8, 3: 4}[i.d]
         features = tp.QuadratureFourier(nodes, folded=kind == "folded")
         Phi = features.features(kernel, i.arms)
     opt = tp.ata_gp_ucb(
@@ -232,7 +232,7 @@ def median_pair(instance):
     """MoMA-GP-UCB with a custom schedule, and its transcription."""
     i = instance
     kernel = tp.SquaredExponential(0.6)
-    features = tp.QuadratureFourier({1: 17, 2: 8, 3: 5}[i.d], folded=False)
+    features = tp.QuadratureFourier({1: 17, 2: 6, 3: 3}[i.d], folded=False)
     opt = tp.moma_gp_ucb(
         i.space,
         kernel,

@@ -141,30 +141,33 @@ def median_of_means_sums(u, y, most, played):
     values.
     """
     weighted = u * np.array(y)
-    turn = [played[:tau].count(arm) + arm for tau, arm in enumerate(played)]
+    times, turn = {}, []
+    for arm in played:
+        turn.append(times.get(arm, 0) + arm)
+        times[arm] = times.get(arm, 0) + 1
     r = weighted.sum(axis=1)  # k = 1
-    for i in range(len(u)):
-        squares = u[i] ** 2
-        if squares.sum() == 0.0:
-            continue
-        n = np.abs(u[i]).sum() ** 2 / squares.sum()
-        k = 2
-        while k <= most:
-            blocks = [np.array([c % k == g for c in turn]) for g in range(k)]
+    k = 2
+    while k <= most:
+        blocks = [np.array([c % k == g for c in turn]) for g in range(k)]
+        for i in range(len(u)):
+            squares = u[i] ** 2
+            if squares.sum() == 0.0:
+                continue
+            n = np.abs(u[i]).sum() ** 2 / squares.sum()
             shares = [squares[block].sum() / squares.sum() for block in blocks]
             if n * min(shares) >= k * (1 - 1e-9):
                 means = [weighted[i, b].sum() / s for b, s in zip(blocks, shares, strict=True)]
                 r[i] = np.median(means)
-            k = 2 * k
+        k = 2 * k
     return r
 
 
 def feature_mean(Phi, played, ridge, sums):
     """(n,): mu_t(x) = phi(x)^T theta_t; `sums` turns the rows u (m, t) into r_1..r_m."""
     Phi_t = Phi[played, :]
-    r = sums(direction_rows(Phi_t, ridge))
-    # Alg. 2, "Set theta_t": V_t^(-1/2) [r_1, .., r_m]^T.
-    theta = inverse_square_root(regularised_gram(Phi_t, ridge)) @ r
+    root = inverse_square_root(regularised_gram(Phi_t, ridge))  # V_t^(-1/2)
+    r = sums(root @ Phi_t.T)  # Alg. 2, "Find the rows": u_1^T, .., u_m^T
+    theta = root @ r  # Alg. 2, "Set theta_t": V_t^(-1/2) [r_1, .., r_m]^T
     return Phi @ theta
 
 
