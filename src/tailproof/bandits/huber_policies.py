@@ -40,6 +40,12 @@ def heavy_oful(
     Huang, Zhong, Wang and Yang (NeurIPS 2023). It assumes a moment of the noise, not of the
     payoffs, so that a constant added to all payoffs changes less than in truncation. A round costs
     O(t). The paper's width is large: its published experiments divide it by 10,000.
+
+    The thresholds are wide while payoffs are few: payoff t, however large, moves the mean at an arm
+    by up to B tau_0 t^((1-alpha)/(2(1+alpha))) std / sqrt(ridge), tau_0 from 1 to 2 in small
+    problems, until the norm bound stops it. With the parameters below and a horizon of 10,000, one
+    payoff of 1e6 after 1,000 payoffs of 1 moves the mean from 0.87 to the norm bound of 2, after
+    3,000 from 1.00 to 1.58. The code published with the paper has the same scales and thresholds.
     Parameters that are not listed are those of `ata_gp_ucb`; the paper takes the number of features
     as ridge.
 

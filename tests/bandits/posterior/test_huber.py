@@ -166,6 +166,39 @@ def test_a_huge_payoff_stays_within_the_norm_bound(name, outlier):
     assert np.isfinite(opt.predict().upper).all()
 
 
+@pytest.mark.parametrize(("count", "expected"), [(15, 2.0), (400, 2.0), (3000, 1.42)])
+def test_an_outlier_pulls_as_far_as_its_threshold_and_the_norm_bound_allow(count, expected):
+    """One feature: the scales and thresholds of the published code, the minimum in closed form."""
+    alpha, bound, horizon, delta, ridge = 0.5, 2.0, 10_000, 0.1, 1.0
+    opt = tp.heavy_oful(
+        tp.Finite([[1.0]]),
+        tp.Linear(),
+        features=tp.LinearFeatures(),
+        alpha=alpha,
+        noise_scale=1.0,
+        norm_bound=bound,
+        horizon=horizon,
+    )
+    opt.tell([1.0], [1.0] * count + [1e6])
+    log, power = math.log(2 * horizon**2 / delta), (1 - alpha) / (2 * (1 + alpha))
+    c0, growth = (23 * log) ** -0.5, math.log(3 * horizon) ** power
+    c1 = growth**2 / (48 * log ** (2 / (1 + alpha)))
+    kappa = math.log(1 + horizon**2 / ridge)
+    tau0 = math.sqrt(2 * kappa) * growth / log ** (1 / (1 + alpha))
+    H, target = ridge, 0.0
+    for t in range(1, count + 2):
+        size = H**-0.5
+        sigma = max(1.0 / bound, size / c0, math.sqrt(size) / (2 * c1 * kappa) ** 0.25)
+        w = size / sigma
+        if t <= count:
+            H, target = H + sigma**-2, target + 1.0 / bound / sigma**2
+        else:
+            target += tau0 * math.sqrt(1 + w * w) / w * t**power / sigma
+    mean = float(opt.predict().mean[0])
+    assert mean == pytest.approx(bound * min(target / H, 1.0), rel=1e-9)
+    assert mean == pytest.approx(expected, abs=0.02)
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_linear_bandit_on_points_off_the_arms(name):
     space = tp.Finite([[0.6, 0.8], [1.0, 0.0], [0.0, 0.0]])
