@@ -33,6 +33,7 @@ POLICIES = {
     "tgp_ucb, authors, SE": 3600.0,
     "ata_gp_ucb, QFF(32), authors, SE": 3600.0,
     "ata_gp_ucb, Nystrom(0.1), authors, SE": 600.0,
+    "ata_gp_ucb, Nystrom(0.1), authors, Matern 5/2": 1800.0,
 }
 
 

@@ -51,6 +51,7 @@ def test_every_policy_is_measured_at_every_size(quick):
         "tgp_ucb",
         "ata_gp_ucb",
         "ata_gp_ucb",
+        "ata_gp_ucb",
     ]
 
 
