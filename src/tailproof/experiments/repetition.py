@@ -36,8 +36,8 @@ class CommonPayoffs:
         if payoffs is None:
             rng = np.random.default_rng(self._sequence)
             arms = np.full(self._rounds, arm)
-            # Its entries are floats, and it takes a quarter of the memory of a list.
-            payoffs = self._drawn[arm] = memoryview(self._environment.sample(arms, rng))
+            # The entries of a view are floats, and it takes a quarter of the memory of a list.
+            payoffs = self._drawn[arm] = self._environment.sample(arms, rng).data
         return payoffs
 
 
