@@ -13,6 +13,7 @@ sum over n != 0 of k(x + 2 pi n / h), and the spectrum's mass beyond the last no
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -143,24 +144,41 @@ def _hermite_spectrum(kernel: SquaredExponential, X: Array, nodes: int) -> Spect
 def _trapezoidal_spectrum(kernel: Matern, X: Array, nodes: int) -> Spectrum:
     """Equidistant frequencies for a Matern kernel, in units of 1 / lengthscale; weights sum to 1.
 
-    The spectral measure is a Student-t law with 2 nu degrees of freedom. The step is the one with
-    the smallest error bound. An even number of nodes has none at zero.
+    The spectral measure is a Student-t law with 2 nu degrees of freedom. An even number of nodes
+    has none at zero.
     """
     (lengthscale,) = np.atleast_1d(np.asarray(kernel.lengthscale, dtype=np.float64))
-    longest = float(np.ptp(X)) / float(lengthscale)
-    places = np.arange(nodes) - (nodes - 1) / 2.0  # symmetric
-    nu = kernel.nu
-    best: tuple[float, Array, Array] | None = None
+    step, error = _best_step(kernel.nu, float(np.ptp(X)) / float(lengthscale), nodes)
+    places = _symmetric_places(nodes)
+    density = student.pdf(places * step, 2.0 * kernel.nu)
+    mass = step * float(density.sum())
+    frequencies = places * (step / float(lengthscale))
+    return Spectrum(frequencies[:, None], step * density / mass, min(error, 2.0))
+
+
+def _symmetric_places(nodes: int) -> Array:
+    """Return the places of equidistant nodes around zero, in steps."""
+    places: Array = np.arange(nodes, dtype=np.float64) - (nodes - 1) / 2.0
+    return places
+
+
+@functools.lru_cache(maxsize=256)
+def _best_step(nu: float, longest: float, nodes: int) -> tuple[float, float]:
+    """Return the step between frequencies with the smallest error bound, and that bound.
+
+    `longest` is the longest lag, in lengthscales.
+    """
+    places = _symmetric_places(nodes)
+    best: tuple[float, float] | None = None
     for period in np.geomspace(longest + 0.1, 2.0 * longest + 200.0, STEPS):
-        step = 2.0 * math.pi / period
-        density = student.pdf(places * step, 2.0 * nu)
-        mass = step * float(density.sum())
+        step = 2.0 * math.pi / float(period)
+        mass = step * float(student.pdf(places * step, 2.0 * nu).sum())
         beyond = 2.0 * float(student.sf((nodes / 2.0 - 0.5) * step, 2.0 * nu))
         lags = np.arange(1, ALIASES) * period - longest
         # Midpoints (even numbers of nodes) alternate the signs of the aliases: no larger.
         aliases = 2.0 * float(matern_of_distance(lags, nu).sum())
         error = aliases + beyond + abs(1.0 - mass)
-        if best is None or error < best[0]:
-            best = error, places * (step / float(lengthscale)), step * density / mass
+        if best is None or error < best[1]:
+            best = step, error
     assert best is not None
-    return Spectrum(best[1][:, None], best[2], min(best[0], 2.0))
+    return best
