@@ -53,6 +53,7 @@ class LiteralRidge:
         self.played = []
         self.payoffs = []  # raw
         self.kept = []  # the paper's Y-hat_t
+        self._round = 0  # of `_solution`
 
     def tell(self, arm, payoff):
         self.played.append(arm)
@@ -79,7 +80,7 @@ class LiteralRidge:
         if self.t == 0:
             return np.zeros(len(self.K))  # Alg. 1, "Set mu-hat_0"
         # Alg. 1, "Compute": k_t(x)^T (K_t + lambda I_t)^-1 Y-hat_t.
-        return self.k_t.T @ np.linalg.solve(self.K_t + self.ridge * np.eye(self.t), self.kept)
+        return self.k_t.T @ self._solved[:, 0]
 
     @property
     def variance(self):
@@ -88,8 +89,16 @@ class LiteralRidge:
             return k_diag  # Alg. 1, "Set sigma_0^2"
         # Section 3: k(x,x) - k_t(x)^T (K_t + lambda I_t)^-1 k_t(x). Algorithm 1 prints the
         # subtracted term alone (a slip).
-        solved = np.linalg.solve(self.K_t + self.ridge * np.eye(self.t), self.k_t)
-        return k_diag - (self.k_t * solved).sum(axis=0)
+        return k_diag - (self.k_t * self._solved[:, 1:]).sum(axis=0)
+
+    @property
+    def _solved(self):
+        """(t, 1 + n): (K_t + lambda I_t)^-1 [Y-hat_t, k_t(x) of every arm], once a round."""
+        if self._round != self.t:
+            sides = np.column_stack([self.kept, self.k_t])
+            self._solution = np.linalg.solve(self.K_t + self.ridge * np.eye(self.t), sides)
+            self._round = self.t
+        return self._solution
 
     @property
     def log_det(self):
