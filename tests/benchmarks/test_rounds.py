@@ -19,7 +19,7 @@ def quick(tmp_path_factory):
         [sys.executable, str(BENCHMARKS / "rounds.py"), "--quick", "--out", str(folder)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "rounds.json").read_text()), (folder / "rounds.md").read_text()
