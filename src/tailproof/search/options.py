@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from tailproof._util import checks
+from tailproof.search.model.constants import KERNEL
 from tailproof.search.model.correlation import KERNELS, KernelLayout
+from tailproof.search.model.hyperparameters import Prior
 from tailproof.search.model.parameters import ModelConfig
 from tailproof.search.space.space import Configurations, Space
 
@@ -87,7 +89,8 @@ def _tuple_of_groups(value: Any) -> tuple[Any, ...]:
 def model_config(space: Space | Configurations, options: Options) -> ModelConfig:
     """Return how the model of a space is fitted under the options."""
     layout = kernel_layout(space, options)
-    return ModelConfig(layout, options.warp, options.noise, options.corrects_mean)
+    prior = Prior(nugget=KERNEL.nugget if space.discrete.all() else None)
+    return ModelConfig(layout, options.warp, options.noise, options.corrects_mean, prior=prior)
 
 
 def kernel_layout(space: Space | Configurations, options: Options) -> KernelLayout:

@@ -1,5 +1,7 @@
 """The marginal likelihood of kernel parameters against densities written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -66,15 +68,43 @@ def test_negative_log_posterior_is_a_density_written_out(layout):
     assert change[0] + left_out == pytest.approx(-density(theta), abs=1e-8)
 
 
+@pytest.mark.parametrize("share", [0.01, 0.4])
+def test_a_nugget_is_variance_of_each_point_alone(share):
+    # The same density as signal (1 - share) R + (noise D + signal share) I.
+    layout = CASES["matern"]
+    C, payoffs, relative, theta = case(layout)
+    prior, nugget = Prior(), (np.log(share), 1.0)
+    signal, noise = np.exp(theta[-2:])
+    found = negative_log_posterior(
+        np.append(theta, np.log(share)),
+        layout,
+        Sample(C, payoffs, relative),
+        replace(prior, nugget=nugget),
+    )[0]
+    split = np.append(theta[:-2], np.log([signal * (1.0 - share), noise]))
+    sample = Sample(C, payoffs, relative + signal * share / noise)
+    expected = negative_log_posterior(split, layout, sample, prior)[0]
+    # Prior of the signal variance: of all of it here, of the smooth part there.
+    away = (np.array([theta[-2], split[-2]]) - prior.signal[0]) / prior.signal[1]
+    expected += 0.5 * (away[0] ** 2 - away[1] ** 2)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+NUGGETS = pytest.mark.parametrize("nugget", [None, (np.log(0.02), 1.5)], ids=["smooth", "nugget"])
+
+
 @LAYOUTS
-@pytest.mark.parametrize("seed", [0, 1])
-def test_gradient_of_negative_log_posterior(layout, seed):
-    C, payoffs, relative, theta = case(layout, seed=seed)
+@NUGGETS
+def test_gradient_of_negative_log_posterior(layout, nugget):
+    C, payoffs, relative, theta = case(layout)
+    prior = Prior(nugget=nugget)
+    if nugget is not None:
+        theta = np.append(theta, np.log(0.1))
 
     def value(theta):
-        return negative_log_posterior(theta, layout, Sample(C, payoffs, relative), Prior())[0]
+        return negative_log_posterior(theta, layout, Sample(C, payoffs, relative), prior)[0]
 
-    gradient = negative_log_posterior(theta, layout, Sample(C, payoffs, relative), Prior())[1]
+    gradient = negative_log_posterior(theta, layout, Sample(C, payoffs, relative), prior)[1]
     np.testing.assert_allclose(gradient, slow.slope(value, theta), atol=1e-5)
 
 
@@ -113,6 +143,29 @@ def test_maximize_posterior_sees_the_noise_of_repeated_points():
     sample = Sample.summarize(C, payoffs, np.ones(120))
     found = maximize_posterior(layout, sample, Prior(), prior_median(Prior(), 2), 25)
     assert found.noise_var == pytest.approx(0.25, rel=0.5)
+
+
+def test_maximize_posterior_tells_a_nugget_from_noise_by_repeated_points():
+    layout, rng = CASES["se"], np.random.default_rng(4)
+    C = np.repeat(rng.random((60, 2)), 4, axis=0)
+    smooth, own = np.sin(5.0 * C[::4, 0]), 0.5 * rng.standard_normal(60)
+    payoffs = np.repeat(smooth + own, 4) + 0.1 * rng.standard_normal(240)
+    sample, prior = Sample.summarize(C, payoffs, np.ones(240)), Prior(nugget=KERNEL.nugget)
+    found = maximize_posterior(layout, sample, prior, prior_median(prior, 2), 60)
+    assert found.noise_var == pytest.approx(0.01, rel=0.5)
+    assert found.nugget * found.signal_var == pytest.approx(0.25, rel=0.5)
+
+
+def test_no_point_decides_the_noise_variance():
+    layout, rng = CASES["se"], np.random.default_rng(4)
+    C = np.vstack([rng.random((60, 2)), np.full((200, 2), 0.5)])
+    payoffs = np.sin(5.0 * C[:, 0]) + np.append(np.full(60, 0.5), np.full(200, 0.01)) * (
+        rng.standard_normal(260)
+    )
+    sample = Sample.summarize(C, payoffs, np.ones(260))
+    assert sample.dof == KERNEL.dof_per_point
+    found = maximize_posterior(layout, sample, Prior(), prior_median(Prior(), 2), 25)
+    assert 0.1 < found.noise_var < 0.5
 
 
 def test_prior_median_lengthscale_grows_as_distances_in_a_cube_do():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from tailproof.search.model.constants import TAIL
 from tailproof.search.model.correlation import KernelLayout
@@ -26,7 +27,7 @@ LENGTHSCALES = (np.array([0.3, 0.3]), np.array([0.6, 0.6]))
 
 def residuals(values, seed=0, variance=0.01, noise=1.0):
     points = np.random.default_rng([seed, 1]).random((len(values), 2))
-    return Residuals(points, values, np.full(len(values), variance), noise)
+    return Residuals(points, values, np.full(len(values), variance), np.ones(len(values)), noise)
 
 
 def learn(found):
@@ -132,8 +133,8 @@ def test_the_mean_weighs_residuals_by_the_share_of_the_noise():
     values = np.append(np.random.default_rng(0).standard_normal(50), np.full(10, 3.0))
     uncertain = np.append(np.full(50, 1e-4), np.full(10, 1e8))
     points = np.random.default_rng(1).random((60, 2))
-    weighed = learn(Residuals(points, values, uncertain, 1.0))
-    alike = learn(Residuals(points, values, np.full(60, 1e-4), 1.0))
+    weighed = learn(Residuals(points, values, uncertain, np.ones(60), 1.0))
+    alike = learn(Residuals(points, values, np.full(60, 1e-4), np.ones(60), 1.0))
     assert weighed.mean == pytest.approx(float(np.mean(values[:50])), abs=0.1)
     assert alike.mean > weighed.mean + 0.3
 
@@ -167,7 +168,7 @@ def test_few_or_equal_residuals_are_no_trouble(values):
 
 def test_no_residuals_need_no_correction():
     # As where every trial was told as a mean with its standard error.
-    none = Residuals(np.zeros((0, 2)), np.zeros(0), np.zeros(0), 1.0)
+    none = Residuals(np.zeros((0, 2)), np.zeros(0), np.zeros(0), np.zeros(0), 1.0)
     assert learn(none).mean == 0.0
     assert posterior(none).mean == 0.0
     assert posterior(none, Correction(1.0, 0.5, 0.7)).mean == 0.7
@@ -191,9 +192,13 @@ def stalls(n, seed=0, share=0.4):
     rng = np.random.default_rng(seed)
     found = residuals(0.3 * rng.standard_normal(n), seed, noise=0.09)
     rare = (found.points[:, 0] > 0.7) & (rng.random(n) < share)
-    return Residuals(
-        found.points, np.where(rare, 12.0, found.values), found.variances, found.noise_var
-    )
+    return replace(found, values=np.where(rare, 12.0, found.values))
+
+
+def varying(given_all, points):
+    """The correction at points if the rate varies; the slopes of these residuals are 1."""
+    deviation, _ = given_all.rate.deviation.predict(points)
+    return given_all.rest + given_all.size * expit(given_all.rate.offset + deviation)
 
 
 def test_large_residuals_in_one_region_are_seen_to_vary():
@@ -203,8 +208,7 @@ def test_large_residuals_in_one_region_are_seen_to_vary():
     assert correction.rate.probability > 0.5
     given_all = posterior(found, correction)
     assert given_all.rate is not None
-    deviation, _ = given_all.rate.deviation.predict(np.array([[0.9, 0.5], [0.2, 0.5]]))
-    right, left = given_all.varying(deviation)[0]
+    right, left = varying(given_all, np.array([[0.9, 0.5], [0.2, 0.5]]))
     assert right > left + 1.0
 
 
@@ -212,10 +216,24 @@ def test_a_rate_that_varies_has_the_mean_of_the_constant_over_the_payoffs():
     found = stalls(150)
     given_all = posterior(found)
     assert given_all.rate is not None
-    deviation, _ = given_all.rate.deviation.predict(found.points)
     weights = found.weights(math.sqrt(found.noise_var))
-    average = np.average(given_all.varying(deviation)[0], weights=weights)
+    average = np.average(varying(given_all, found.points), weights=weights)
     assert average == pytest.approx(given_all.mean, rel=0.02)
+
+
+def test_the_size_of_outliers_is_that_at_their_usual_location():
+    # Where a residual of 1 is 5 in standardized payoffs, but for one place far from the others.
+    found = stalls(150)
+    slopes = np.full(150, 5.0)
+    slopes[int(np.flatnonzero(found.values == 12.0)[0])] = 1e6
+    correction = learn(found)
+    assert posterior(replace(found, slopes=slopes), correction).size == pytest.approx(
+        5.0 * posterior(found, correction).size
+    )
+
+
+def test_no_rate_is_learnt_where_it_may_not_vary():
+    assert learn_correction(stalls(150), LAYOUT, ()).rate is None
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -248,9 +266,21 @@ def test_outliers_where_the_location_is_unknown_tell_nothing():
     rng = np.random.default_rng(3)
     values = np.append(1e-6 * rng.standard_normal(40), 30.0 + rng.random(10))
     variances = np.append(np.full(40, 1e-6), np.full(10, 50.0))
-    found = Residuals(rng.random((50, 2)), values, variances, 1e-8)
+    found = Residuals(rng.random((50, 2)), values, variances, np.ones(50), 1e-8)
     correction = learn(found)
     assert correction.rate is None
     given_all = posterior(found, correction)
     assert abs(given_all.mean) < 1e-3
     assert sum(given_all.hidden) < 1e-3
+
+
+def test_outliers_larger_than_the_doubt_of_the_location_tell_of_their_rate():
+    # The location is known as well as one payoff tells: not enough for the mean, but nothing that
+    # is six deviations of the noise away is an effect of the parameters.
+    found = replace(stalls(150), variances=np.full(150, 0.27))
+    known, uncertain = found.weights_of_outliers(), found.weights(math.sqrt(found.noise_var))
+    assert known.min() > 0.9
+    assert uncertain.max() < 0.3
+    correction = learn(found)
+    assert correction.rate is not None
+    assert correction.rate.probability > 0.5

@@ -7,7 +7,6 @@ import pytest
 from scipy.special import ndtri
 
 import literal_process as slow
-from tailproof.search.model.constants import INTERVAL
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import fit_model
 from tailproof.search.model.parameters import ModelConfig, Observations
@@ -87,15 +86,20 @@ def test_the_ucb_takes_location_and_log_odds_at_their_better_ends(kind):
     mean, variance = posterior.location.predict(points)
     eta, eta_variance = correction.rate.deviation.predict(points)
 
-    def shift(deviation):
+    def mean_payoff(location, deviation):
         rate = 1.0 / (1.0 + np.exp(-(correction.rate.offset + deviation)))
-        value = warp.shift(correction.rest + correction.size * rate)
-        return value - warp.shift(np.array(correction.mean))
+        usual = warp.inverse(location + warp.shift(np.array(correction.rest)))
+        varying = warp.forward(usual + correction.size * rate)
+        return varying - warp.shift(np.array(correction.mean))
 
     better = eta + np.sign(correction.size) * 1.5 * np.sqrt(eta_variance)
-    gain = np.hypot(1.5 * np.sqrt(variance), shift(better) - shift(eta))
-    assert (shift(better) > shift(eta)).all()
-    expected = mean + shift(eta) + gain
+    usual = mean_payoff(mean, eta)
+    gains = [
+        mean_payoff(mean + 1.5 * np.sqrt(variance), eta) - usual,
+        mean_payoff(mean, better) - usual,
+    ]
+    assert (np.array(gains) > 0.0).all()
+    expected = usual + np.hypot(*gains)
     supposed = posterior.suppose(0.0)
     np.testing.assert_allclose(supposed.ucb(points, 1.5), expected, rtol=1e-6, atol=1e-6)
     constant = posterior.suppose(1.0)
@@ -162,7 +166,7 @@ def test_joint_draws_have_the_moments_of_predict(payoffs, tolerance):
     # Intervals, and so draws, are wider than the posterior by a factor.
     np.testing.assert_allclose(z.mean(axis=0), mean, atol=tolerance * float(deviation.max()))
     assert (z.std(axis=0) > (1.0 - tolerance) * deviation).all()
-    assert (z.std(axis=0) < (1.0 + tolerance) * INTERVAL.safety * deviation).all()
+    assert (z.std(axis=0) < (1.0 + tolerance) * posterior.widening * deviation).all()
 
 
 @KINDS
@@ -199,7 +203,7 @@ def test_two_levels_differ_by_deviations_alone():
     apart = interval(posterior, points, 0.99)[2] - interval(posterior, points, 0.9)[2]
     parameters = posterior.parameters
     deviation = parameters.scale * parameters.warp.scale * posterior.predict(points)[1]
-    np.testing.assert_allclose(apart, INTERVAL.safety * step * deviation)
+    np.testing.assert_allclose(apart, posterior.widening * step * deviation)
 
 
 def test_clipped_payoffs_count_for_less_than_half():

@@ -35,6 +35,9 @@ class KernelConstants:
     lengthscale_bounds: tuple[float, float] = (0.03, 20.0)
     signal_bounds: tuple[float, float] = (1e-8, 1e6)
     noise_bounds: tuple[float, float] = (1e-8, 1e3)
+    nugget: tuple[float, float] = (math.log(0.01), 1.5)  # prior of a space of discrete parameters
+    nugget_bounds: tuple[float, float] = (1e-6, 0.5)
+    dof_per_point: int = 4  # of repeated payoffs, that tell the noise variance
     rows: int = 256  # distinct points that a likelihood is computed from
 
 
@@ -47,7 +50,7 @@ class WarpConstants:
     fewest_for_spread: int = 4  # payoffs whose quartiles are a scale
     fewest_distinct: int = 5  # distinct payoffs, for anything but the identity
     payoffs_per_extreme: int = 20  # one of so many lies beyond the edge
-    largest_gain: float = 3.0  # difference of log densities of one payoff
+    largest_gain: float = 8.0  # difference of log densities of one payoff
     identity_bonus: float = 2.0
     largest_exponent: float = 500.0
     least_ratio: float = 1e-3  # of a mean to its location, under a logarithm
@@ -80,7 +83,7 @@ class TailConstants:
 class OutlierConstants:
     """Of `tailproof.search.model.outlier_rate`."""
 
-    signals: tuple[float, ...] = (1.0, 4.0, 10.0)  # variances of the log odds over the space
+    signals: tuple[float, ...] = (4.0, 10.0)  # variances of the log odds over the space
     prior_log_odds: float = 0.0  # of a rate that varies
     rows: int = 256  # payoffs that its evidence is computed from
     features: int = 96  # of its process: it is known roughly only
@@ -130,7 +133,7 @@ class IntervalConstants:
     """Of `tailproof.search.model.posterior.interval`."""
 
     clipped: float = 0.01  # residuals smaller than that, in warped units, are not called clipped
-    safety: float = 1.2  # for kernel parameters that are estimates, and a searched maximum
+    per_lengthscale: float = 0.2  # added to the variance, in shares of it: they are estimates
 
 
 FIT, INTERVAL = FitConstants(), IntervalConstants()

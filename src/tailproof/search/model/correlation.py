@@ -137,11 +137,24 @@ class KernelLayout:
 
 @dataclass(frozen=True)
 class KernelParameters:
-    """Lengthscales (one for each parameter), signal variance and noise variance."""
+    """Lengthscales (one for each parameter), signal variance and noise variance.
+
+    The nugget is the share of the signal variance that each point has for itself: it is shared by
+    repeated payoffs of one point, unlike noise, and not by other points, however near.
+    """
 
     lengthscales: Array
     signal_var: float
     noise_var: float
+    nugget: float = 0.0
+
+    def with_nugget(self, R: Array) -> Array:
+        """Return correlations R (n, m), overwritten: (1 - nugget) R, and 1 between equal points."""
+        if self.nugget:
+            equal = R == 1.0
+            R *= 1.0 - self.nugget
+            R[equal] = 1.0
+        return R
 
 
 def _scaled_squared_distances(X: Array, Y: Array, inverse: Array) -> Array:

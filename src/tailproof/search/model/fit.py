@@ -78,10 +78,10 @@ def fit_model(
     model = replace(model, precision=location_fit.relative_precision)
     if not config.corrects_mean:
         return model
-    lengthscales = (
-        model.kernel.lengthscales,
-        prior_median(config.prior, layout.n_lengthscales).lengthscales,
-    )
+    lengthscales: tuple[Array, ...] = ()
+    if config.warp in ("learnt", "identity"):  # outliers add to payoffs, not to their logarithms
+        median = prior_median(config.prior, layout.n_lengthscales)
+        lengthscales = (model.kernel.lengthscales, median.lengthscales)
     residuals = location_fit.relative_residuals(observations.points, model)
     return replace(model, correction=learn_correction(residuals, layout, lengthscales))
 
@@ -128,8 +128,10 @@ class LocationFit:
         residuals, variance = self.fit.leave_one_out(self.limited)
         residuals = residuals + self.z - self.limited
         values = model.warp.relative_residual(residuals[single])
+        locations = model.warp.inverse((self.z - residuals)[single])
+        slopes = np.exp(-model.warp.log_slope(locations))
         noise = float(model.kernel.noise_var * model.law.mean_square_scale)
-        return Residuals(points[single], values, variance[single], noise)
+        return Residuals(points[single], values, variance[single], slopes, noise)
 
 
 def fit_location(
@@ -208,7 +210,12 @@ def _fit_law(
     x = residuals * np.sqrt(share / kernel.noise_var)
     if not single.any():
         return kernel, law, u
-    law = fit_noise_law(x[single], share[single], split=config.noise == "learnt")
+    # As for the kernel parameters, no point counts for more than a few payoffs.
+    which = fitted.design.site_of_payoff[single]
+    weights = share[single] * np.minimum(
+        1.0, (KERNEL.dof_per_point + 1) / np.bincount(which)[which]
+    )
+    law = fit_noise_law(x[single], weights, split=config.noise == "learnt")
     square = law.mean_square_scale
     root = math.sqrt(square)
     low, high = law.scale_lower / root, law.scale_upper / root

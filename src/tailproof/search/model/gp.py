@@ -30,8 +30,9 @@ Indices = NDArray[np.int64]
 class InducingPointBasis:
     """Features phi(x) = L^-1 R(Z, x) of a correlation function on inducing points Z, (m, p)."""
 
-    def __init__(self, layout: KernelLayout, lengthscales: Array, Z: Array) -> None:
-        self._layout, self._inverse = layout, layout.inverse_lengthscales(lengthscales)
+    def __init__(self, layout: KernelLayout, kernel: KernelParameters, Z: Array) -> None:
+        self._layout, self._kernel = layout, kernel
+        self._inverse = layout.inverse_lengthscales(kernel.lengthscales)
         self._points = np.ascontiguousarray(Z)
         gram = self.correlations(self._points, self._points)
         gram[np.diag_indices_from(gram)] += SPARSE.jitter
@@ -41,7 +42,7 @@ class InducingPointBasis:
 
     def correlations(self, X: Array, Y: Array) -> Array:
         """Return R between the rows of X (n, p) and of Y (m, p), (n, m)."""
-        return self._layout.correlations(X, Y, self._inverse)
+        return self._kernel.with_nugget(self._layout.correlations(X, Y, self._inverse))
 
     def features(self, X: Array) -> Array:
         """Return features phi of the rows of X (n, p) on inducing points, (n, m)."""
@@ -53,7 +54,8 @@ class InducingPointBasis:
         The map takes V (n, k, m) to V_i dphi(x_i) / dx_i, (n, k, p).
         """
         value, gradient = self._layout.correlations_gradient(X, self._points, self._inverse)
-        phi = _times_transpose(value, self._whiten)
+        gradient *= 1.0 - self._kernel.nugget
+        phi = _times_transpose(self._kernel.with_nugget(value), self._whiten)
         return phi, lambda V: (V @ self._whiten) @ gradient
 
 
@@ -161,7 +163,7 @@ def make_design(
     else:
         latest = np.vstack([points, pending])[-SPARSE.latest :]
         Z = np.unique(np.vstack([inducing_points[: limit - SPARSE.latest], latest]), axis=0)
-    basis = InducingPointBasis(layout, kernel.lengthscales, Z)
+    basis = InducingPointBasis(layout, kernel, Z)
     # With all sites as inducing points, L itself holds their features.
     phi = basis.factor if np.array_equal(Z, sites) else basis.features(sites)
     rows = _design_rows(phi, kernel.signal_var)

@@ -1,10 +1,12 @@
 """The marginal likelihood of kernel parameters, its gradient, and its maximization.
 
-With K = signal R + 1 1' + noise D, D the relative noise variances, payoffs p have
+With K = signal ((1 - nugget) R + nugget I) + 1 1' + noise D, D the relative noise variances,
+payoffs p at distinct points have
 
     ln P(p) = -1/2 p' K^-1 p - 1/2 ln |K| + const,
 
-and priors on the logarithms of lengthscales, signal and noise regularize a fit to few payoffs.
+and priors on the logarithms of lengthscales, signal, noise and nugget regularize a fit to few
+payoffs.
 """
 
 from __future__ import annotations
@@ -37,27 +39,33 @@ class Prior:
     shorter: float = 0.4
     signal: tuple[float, float] = (math.log(1.0), 2.0)
     noise: tuple[float, float] = (math.log(0.1), 2.5)
+    nugget: tuple[float, float] | None = None  # None for a continuous function
+
+    @property
+    def _variances(self) -> list[tuple[float, float]]:
+        """The priors of what follows the lengthscales in theta."""
+        return [self.signal, self.noise] + ([] if self.nugget is None else [self.nugget])
 
     def means(self, n_lengthscales: int) -> Array:
-        """Return the means of theta = ln (lengthscales, signal, noise), (q + 2,)."""
+        """Return the means of theta = ln (lengthscales, signal, noise, nugget), (q + 2 or 3,)."""
         mean = self.lengthscale[0] + 0.5 * math.log(max(n_lengthscales, 1))
-        return np.array([mean] * n_lengthscales + [self.signal[0], self.noise[0]])
+        return np.array([mean] * n_lengthscales + [median for median, _ in self._variances])
 
-    def deviations(self, theta: Array) -> Array:
-        """Return the standard deviations of theta = ln (lengthscales, signal, noise) at theta."""
-        short = theta[:-2] < self.means(len(theta) - 2)[:-2]
-        lengthscales = np.where(short, self.shorter, self.lengthscale[1])
-        return np.append(lengthscales, [self.signal[1], self.noise[1]])
+    def deviations(self, theta: Array, n_lengthscales: int) -> Array:
+        """Return the standard deviations of theta at theta."""
+        means, q = self.means(n_lengthscales), n_lengthscales
+        lengthscales = np.where(theta[:q] < means[:q], self.shorter, self.lengthscale[1])
+        return np.append(lengthscales, [deviation for _, deviation in self._variances])
 
 
 def prior_median(prior: Prior, n_lengthscales: int) -> KernelParameters:
     """Return the kernel parameters of the prior, before any payoff."""
-    return _kernel_parameters_from_logs(prior.means(n_lengthscales))
+    return _kernel_parameters_from_logs(prior.means(n_lengthscales), n_lengthscales)
 
 
-def _kernel_parameters_from_logs(theta: Array) -> KernelParameters:
+def _kernel_parameters_from_logs(theta: Array, n_lengthscales: int) -> KernelParameters:
     values = np.exp(theta)
-    return KernelParameters(values[:-2], float(values[-2]), float(values[-1]))
+    return KernelParameters(values[:n_lengthscales], *values[n_lengthscales:].tolist())
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Sample:
     points: Array  # (n, p), distinct
     means: Array  # (n,)
     relative_var: Array  # (n,), the diagonal of D
-    dof: int = 0  # number of payoffs less that of points
+    dof: int = 0  # number of payoffs less that of points, limited at each
     scatter: float = 0.0  # sum of u (z - mean)^2
 
     @classmethod
@@ -84,23 +92,31 @@ class Sample:
         means = np.bincount(which, weights=precision * z, minlength=len(sites)) / total
         counts = np.bincount(which, minlength=len(sites))
         squares = np.bincount(which, weights=precision * (z - means[which]) ** 2)
+        # The noise may differ among points: none counts for more than a few payoffs.
+        dof = np.minimum(counts - 1, KERNEL.dof_per_point)
+        scatters: Array = squares * (dof / np.maximum(counts - 1, 1))
         # Evenly spaced over time if they are many: the prior of a search is not its end.
         rows = np.sort(np.argsort(first, kind="stable")[evenly_spaced(len(sites), KERNEL.rows)])
-        dof, scatter = int(counts[rows].sum()) - len(rows), float(squares[rows].sum())
-        return cls(np.ascontiguousarray(sites[rows]), means[rows], 1.0 / total[rows], dof, scatter)
+        total_dof, scatter = int(dof[rows].sum()), float(scatters[rows].sum())
+        kept = np.ascontiguousarray(sites[rows])
+        return cls(kept, means[rows], 1.0 / total[rows], total_dof, scatter)
 
 
 def negative_log_posterior(
     theta: Array, layout: KernelLayout, sample: Sample, prior: Prior
 ) -> tuple[float, Array]:
-    """Return minus the log posterior of theta = ln (lengthscales, signal, noise), and its gradient.
+    """Return minus the log posterior of theta, and its gradient.
 
-    `theta` is (q + 2,).
+    `theta` is ln (lengthscales, signal, noise), (q + 2,), or ends with the log nugget, (q + 3,).
     """
     X, payoffs, relative_var = sample.points, sample.means, sample.relative_var
-    kernel = _kernel_parameters_from_logs(theta)
-    inverse = layout.inverse_lengthscales(np.exp(theta[:-2]))
+    q = layout.n_lengthscales
+    kernel = _kernel_parameters_from_logs(theta, q)
+    inverse = layout.inverse_lengthscales(kernel.lengthscales)
     R, lengthscale_vjp = layout.correlations_vjp(X, inverse)
+    if kernel.nugget:
+        R *= 1.0 - kernel.nugget
+        R[np.diag_indices_from(R)] = 1.0
     K = kernel.signal_var * R
     K += CONSTANT_VAR
     K[np.diag_indices_from(K)] += kernel.noise_var * relative_var + 1e-10
@@ -117,15 +133,19 @@ def negative_log_posterior(
     weight = np.outer(alpha, -alpha)
     weight += precision
     weight *= 0.5
-    in_lengthscales = kernel.signal_var * lengthscale_vjp(weight)
+    in_lengthscales = kernel.signal_var * (1.0 - kernel.nugget) * lengthscale_vjp(weight)
     in_signal = kernel.signal_var * float(np.vdot(weight, R))
     in_noise = kernel.noise_var * float(np.diag(weight) @ relative_var)
+    in_noise += 0.5 * (sample.dof - sample.scatter / kernel.noise_var)
     gradient = np.append(in_lengthscales, [in_signal, in_noise])
-    deviations = prior.deviations(theta)
-    away = (theta - prior.means(layout.n_lengthscales)) / deviations
+    if kernel.nugget:
+        own = kernel.signal_var * float(np.trace(weight))  # R + nugget / (1 - nugget) (R - I) is
+        share = kernel.nugget / (1.0 - kernel.nugget)  # that without nugget, off the diagonal
+        gradient = np.append(gradient, share * (own - in_signal))
+    deviations = prior.deviations(theta, q)
+    away = (theta - prior.means(q)) / deviations
     value = 0.5 * float(payoffs @ alpha) + half_log_determinant
-    value += 0.5 * (sample.dof * float(theta[-1]) + sample.scatter / kernel.noise_var)
-    gradient[-1] += 0.5 * (sample.dof - sample.scatter / kernel.noise_var)
+    value += 0.5 * (sample.dof * float(theta[q + 1]) + sample.scatter / kernel.noise_var)
     return value + 0.5 * float(away @ away), gradient + away / deviations
 
 
@@ -139,8 +159,14 @@ def maximize_posterior(
     """Return the kernel parameters of largest posterior density, by L-BFGS-B from `start`."""
     bounds = [tuple(np.log(KERNEL.lengthscale_bounds))] * layout.n_lengthscales
     bounds += [tuple(np.log(KERNEL.signal_bounds)), tuple(np.log(KERNEL.noise_bounds))]
+    variances = [start.signal_var, start.noise_var]
+    if prior.nugget is not None:
+        bounds, variances = (
+            [*bounds, tuple(np.log(KERNEL.nugget_bounds))],
+            [*variances, start.nugget],
+        )
     lower, upper = np.array(bounds).T
-    theta = np.log(np.append(start.lengthscales, [start.signal_var, start.noise_var]))
+    theta = np.log(np.append(start.lengthscales, variances))
     found = scipy.optimize.minimize(
         negative_log_posterior,
         np.clip(theta, lower, upper),
@@ -150,7 +176,7 @@ def maximize_posterior(
         bounds=bounds,
         options={"maxiter": steps},
     )
-    return _kernel_parameters_from_logs(found.x)
+    return _kernel_parameters_from_logs(found.x, layout.n_lengthscales)
 
 
 def log_marginal_likelihood(K: Array, payoffs: Array) -> float:

@@ -38,11 +38,19 @@ class Residuals:
     points: Array  # (n, p)
     values: Array  # (n,)
     variances: Array  # of the location that they are residuals from, (n,)
+    slopes: Array  # k'(g) of the locations g: what a residual of 1 is in standardized payoffs, (n,)
     noise_var: float  # variance of the noise's core
 
     def weights(self, scale: float) -> Array:
         """Return the share of the noise in the residuals' variances, for noise of this scale."""
         return scale**2 / (scale**2 + self.variances)
+
+    def weights_of_outliers(self) -> Array:
+        """Return the weights with which residuals tell whether they are outliers, (n,).
+
+        An outlier is known as such where the location is uncertain by less than its size.
+        """
+        return self.weights(TAIL.outlier * math.sqrt(self.noise_var))
 
 
 @dataclass(frozen=True)
@@ -54,14 +62,8 @@ class CorrectionPosterior:
     hidden: tuple[float, float] = (0.0, 0.0)  # estimated means beyond the bound, below and above
     rate: RatePosterior | None = None  # of outliers; None if it does not vary
     rest: float = 0.0  # the correction without outliers
-    size: float = 0.0  # mean of the outliers, with what truncation hides
+    size: float = 0.0  # mean of the outliers in standardized payoffs, with what truncation hides
     probability: float = 0.0  # that the rate varies
-
-    def varying(self, deviation: Array) -> tuple[Array, Array]:
-        """Return the correction rest + size p and dp / deta, for deviations of the log odds."""
-        assert self.rate is not None
-        p = expit(self.rate.offset + deviation)
-        return self.rest + self.size * p, p * (1.0 - p)
 
 
 def learn_correction(
@@ -69,7 +71,7 @@ def learn_correction(
 ) -> Correction:
     """Return bound and constant of the correction, and whether and how it varies.
 
-    `lengthscales` are those that the rate of outliers may vary with.
+    `lengthscales` are those that the rate of outliers may vary with; none if it may not.
     """
     if not len(residuals.values):
         return Correction()
@@ -87,12 +89,12 @@ def learn_correction(
     mean = center + float(weights @ clipped) / total + above - below
     found = Correction(bound, center, mean)
     outlier = TAIL.outlier * deviation
-    if outlier == 0.0:
+    if outlier == 0.0 or not lengthscales:
         return found
     # Outliers of one side, the one that moves the mean more.
     outlier = math.copysign(outlier, float(weights @ np.where(np.abs(x) > outlier, clipped, 0.0)))
     found = replace(found, outlier=outlier)
-    outliers = is_outlier(x, outlier)
+    outliers, weights = is_outlier(x, outlier), residuals.weights_of_outliers()
     if float(weights @ outliers) < TAIL.least_events:
         return found
     rate = learn_rate(residuals.points, outliers, weights, layout, lengthscales)
@@ -128,21 +130,22 @@ def condition_correction(
     variance = float((weights**2) @ (clipped - mean) ** 2) / total**2
     hidden = hidden_means(x, weights, correction.bound)
     mean += correction.center + hidden[1] - hidden[0]
-    outliers = is_outlier(x, correction.outlier)
+    outliers, known = is_outlier(x, correction.outlier), residuals.weights_of_outliers()
     events = float(weights @ outliers)
-    if correction.rate is None or events < TAIL.least_events:
+    if correction.rate is None or float(known @ outliers) < TAIL.least_events:
         return CorrectionPosterior(mean, variance, hidden)
     points, steps = residuals.points, OUTLIER.steps_between
     rate, log_odds = condition_rate(
-        points, outliers, weights, correction.rate, layout, pending, inducing_points, steps
+        points, outliers, known, correction.rate, layout, pending, inducing_points, steps
     )
     # What truncation hides on the outliers' side is theirs.
     side = hidden[1] if correction.outlier > 0.0 else -hidden[0]
     size = (float((weights * outliers) @ clipped) + total * side) / events
     # The same mean over the payoffs as the constant's.
     rest = mean - size * float(weights @ expit(log_odds)) / total
+    unit = float(np.median(residuals.slopes[outliers > 0.0]))
     return CorrectionPosterior(
-        mean, variance, hidden, rate, rest, size, correction.rate.probability
+        mean, variance, hidden, rate, rest, size * unit, correction.rate.probability
     )
 
 

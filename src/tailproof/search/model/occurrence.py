@@ -108,7 +108,8 @@ def fit_occurrence(
     share = (float(counts.hits.sum()) + 0.5) / (float(counts.trials.sum()) + 1.0)
     offset = math.log(share / (1.0 - share))
     # The noise is binomial: its variance is known, so its prior leaves no choice.
-    prior = replace(prior, signal=TWO_PART.signal, noise=(0.0, TWO_PART.noise_deviation))
+    noise = (0.0, TWO_PART.noise_deviation)
+    prior = replace(prior, signal=TWO_PART.signal, noise=noise, nugget=None)
     kernel = prior_median(prior, layout.n_lengthscales)
     if previous is not None:
         kernel = previous.kernel

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from tailproof.search.model.constants import FIT, INTERVAL, TAIL
 from tailproof.search.model.fit import fit_location
@@ -63,6 +63,19 @@ class Posterior:
         return self.parameters.kernel.noise_var
 
     @property
+    def signal_var(self) -> float:
+        """Variance of the location over the space, in warped units."""
+        return self.parameters.kernel.signal_var
+
+    @property
+    def widening(self) -> float:
+        """Factor of deviations in intervals and draws, for kernel parameters that are estimates.
+
+        Lengthscales that are too long make a posterior too narrow, the more so the more there are.
+        """
+        return math.sqrt(1.0 + INTERVAL.per_lengthscale * len(self.parameters.kernel.lengthscales))
+
+    @property
     def noise_residuals(self) -> Array:
         """Relative residuals where the location is known better than single payoffs, (k,).
 
@@ -71,31 +84,46 @@ class Posterior:
         share = self.residuals.weights(math.sqrt(self.residuals.noise_var))
         return self.residuals.values[share >= 0.5]
 
-    def _shift(self, deviation: Array) -> tuple[Array, Array]:
-        """Return the shift of a correction that varies, less the constant's, and its derivative.
+    def _mean(self, location: Array, log_odds: Array | None) -> tuple[Array, Array, Array]:
+        """Return the mean payoff in warped units, and its slopes in location and log odds.
 
-        For `deviation` of the log odds of an outlier.
+        The constant correction's shift is left out. `log_odds` of an outlier are less those that
+        all points share; None if the rate does not vary.
         """
         c, warp = self.correction, self.parameters.warp
-        value, slope = c.varying(deviation)
-        shift = warp.shift(value) - warp.shift(np.array(c.mean))
-        return shift, c.size * slope * warp.shift_slope(value)
+        if log_odds is None or c.rate is None:
+            return location, np.ones_like(location), np.zeros_like(location)
+        p = expit(c.rate.offset + log_odds)
+        usual = warp.inverse(location + warp.shift(np.array(c.rest)))
+        payoff = usual + c.size * p
+        slope = np.exp(warp.log_slope(payoff))
+        varying = warp.forward(payoff) - warp.shift(np.array(c.mean))
+        by_location = slope * np.exp(-warp.log_slope(usual))
+        share = c.probability
+        return (
+            location + share * (varying - location),
+            1.0 + share * (by_location - 1.0),
+            share * slope * c.size * p * (1.0 - p),
+        )
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation of f at the rows of X (n, p), in warped units."""
         c, warp = self.correction, self.parameters.warp
-        mean, variance = self.location.predict(X)
+        location, variance = self.location.predict(X)
         constant = np.array(c.mean)
-        mean = mean + warp.shift(constant)
-        variance = variance + c.variance * warp.shift_slope(constant) ** 2
+        shift, of_constant = warp.shift(constant), c.variance * warp.shift_slope(constant) ** 2
         if c.rate is None:
-            return mean, np.sqrt(variance)
-        deviation, log_odds_variance = c.rate.deviation.predict(X)
-        shift, p = self._shift(deviation)[0], c.probability
-        # The mean square of the shift's error under normal log odds, by quadrature.
-        nodes = deviation[:, None] + np.sqrt(log_odds_variance)[:, None] * _NODES
-        spread = (self._shift(nodes)[0] - shift[:, None]) ** 2 @ _NODE_WEIGHTS
-        return mean + p * shift, np.sqrt(variance + p * spread + p * (1 - p) * shift**2)
+            return location + shift, np.sqrt(variance + of_constant)
+        log_odds, log_odds_variance = c.rate.deviation.predict(X)
+        mean, slope, _ = self._mean(location, log_odds)
+        # The mean square of the error under normal log odds, by quadrature.
+        nodes = log_odds[:, None] + np.sqrt(log_odds_variance)[:, None] * _NODES
+        moved = self._mean(np.repeat(location[:, None], len(_NODES), axis=1), nodes)[0]
+        p = c.probability
+        spread = (moved - mean[:, None]) ** 2 @ _NODE_WEIGHTS / p
+        # Whether the rate varies: `mean` less the location is p times the difference that it makes.
+        spread += (1.0 - p) / p * (mean - location) ** 2
+        return mean + shift, np.sqrt(variance * slope**2 + of_constant + spread)
 
     def suppose(self, draw: float) -> Posterior:
         """Return the posterior if the rate of outliers varies over the space, or if it does not.
@@ -118,34 +146,44 @@ class Posterior:
         of the correction and its uncertainty do not affect the ranking and are left out.
         """
         c = self.correction
-        mean, variance = self.location.predict(X)
+        location, variance = self.location.predict(X)
         if c.rate is None:
-            return mean + kappa * np.sqrt(variance)
-        deviation, log_odds_variance = c.rate.deviation.predict(X)
-        better = deviation + math.copysign(kappa, c.size) * np.sqrt(log_odds_variance)
-        shift, best_shift = self._shift(deviation)[0], self._shift(better)[0]
-        p = c.probability
-        gain = kappa**2 * variance + p * (best_shift - shift) ** 2
-        return mean + p * shift + np.sqrt(gain)
+            return location + kappa * np.sqrt(variance)
+        log_odds, log_odds_variance = c.rate.deviation.predict(X)
+        better = log_odds + math.copysign(kappa, c.size) * np.sqrt(log_odds_variance)
+        mean = self._mean(location, log_odds)[0]
+        higher = self._mean(location + kappa * np.sqrt(variance), log_odds)[0]
+        return mean + np.hypot(higher - mean, self._mean(location, better)[0] - mean)
 
     def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]:
         """Return `ucb` at few rows of X (n, p), (n,), and its gradients, (n, p)."""
         c = self.correction
-        mean, variance, mean_slope, variance_slope = self.location.predict_gradient(X)
+        location, variance, in_x, variance_in_x = self.location.predict_gradient(X)
+        root = np.sqrt(np.maximum(variance, 1e-300))
+        high, high_in_x = (
+            location + kappa * root,
+            in_x + (0.5 * kappa / root)[:, None] * variance_in_x,
+        )
         if c.rate is None:
-            root = np.sqrt(np.maximum(variance, 1e-300))
-            return mean + kappa * root, mean_slope + (0.5 * kappa / root)[:, None] * variance_slope
-        eta, eta_variance, eta_slope, eta_variance_slope = c.rate.deviation.predict_gradient(X)
-        steps, root = math.copysign(kappa, c.size), np.sqrt(np.maximum(eta_variance, 1e-300))
-        shift, slope = self._shift(eta)
-        best_shift, best_slope = self._shift(eta + steps * root)
-        shift_slope = slope[:, None] * eta_slope
-        better_slope = eta_slope + (0.5 * steps / root)[:, None] * eta_variance_slope
-        gain_slope = best_slope[:, None] * better_slope - shift_slope
-        p, gain = c.probability, best_shift - shift
-        total = np.sqrt(np.maximum(kappa**2 * variance + p * gain**2, 1e-300))
-        half_slope = 0.5 * kappa**2 * variance_slope + (p * gain)[:, None] * gain_slope
-        return mean + p * shift + total, mean_slope + p * shift_slope + half_slope / total[:, None]
+            return high, high_in_x
+        log_odds, odds_variance, odds_in_x, odds_variance_in_x = c.rate.deviation.predict_gradient(
+            X
+        )
+        root = np.sqrt(np.maximum(odds_variance, 1e-300))
+        steps = math.copysign(kappa, c.size)
+        better_in_x = odds_in_x + (0.5 * steps / root)[:, None] * odds_variance_in_x
+
+        def mean_at(g: Array, g_in_x: Array, eta: Array, eta_in_x: Array) -> tuple[Array, Array]:
+            value, by_location, by_odds = self._mean(g, eta)
+            return value, by_location[:, None] * g_in_x + by_odds[:, None] * eta_in_x
+
+        mean, mean_in_x = mean_at(location, in_x, log_odds, odds_in_x)
+        higher, higher_in_x = mean_at(high, high_in_x, log_odds, odds_in_x)
+        better, better_in_x = mean_at(location, in_x, log_odds + steps * root, better_in_x)
+        gain = np.maximum(np.hypot(higher - mean, better - mean), 1e-150)
+        gain_in_x = ((higher - mean) / gain)[:, None] * (higher_in_x - mean_in_x)
+        gain_in_x += ((better - mean) / gain)[:, None] * (better_in_x - mean_in_x)
+        return mean + gain, mean_in_x + gain_in_x
 
     def payoff(self, z: Array) -> Array:
         """Return payoffs in the user's units, larger is better, from warped ones."""
@@ -154,21 +192,21 @@ class Posterior:
     def sample_means(self, X: Array, count: int, rng: np.random.Generator) -> Array:
         """Return joint draws (count, k) of the mean payoff at the rows of X (k, p).
 
-        In the user's units, larger is better. The deviation of intervals (`INTERVAL.safety`) is
-        included.
+        In the user's units, larger is better; deviations are `widening` times the posterior's.
         """
-        c, warp = self.correction, self.parameters.warp
+        c, warp, widening = self.correction, self.parameters.warp, self.widening
         mean, covariance = self.location.joint(X)
-        g = _draw(mean, INTERVAL.safety**2 * covariance, count, rng)
-        constant = c.mean + INTERVAL.safety * math.sqrt(c.variance) * rng.standard_normal(
-            (count, 1)
-        )
+        g = _draw(mean, widening**2 * covariance, count, rng)
+        constant = c.mean + widening * math.sqrt(c.variance) * rng.standard_normal((count, 1))
         if c.rate is None:
             return self.payoff(g + warp.shift(constant))
         mean, covariance = c.rate.deviation.joint(X)
-        varying, _ = c.varying(_draw(mean, INTERVAL.safety**2 * covariance, count, rng))
+        log_odds = c.rate.offset + _draw(mean, widening**2 * covariance, count, rng)
         varies = rng.random((count, 1)) < c.probability
-        return self.payoff(g + warp.shift(constant + np.where(varies, varying - c.mean, 0.0)))
+        # Both have the constant's error.
+        usual = g + warp.shift(constant + np.where(varies, c.rest - c.mean, 0.0))
+        outliers = np.where(varies, c.size * expit(log_odds), 0.0)
+        return self.parameters.payoff(warp.inverse(usual) + outliers)
 
 
 def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) -> Array:
@@ -216,7 +254,7 @@ def interval(
     how far the mean moves without the most extreme payoff (`influence_of_most_extreme`).
     """
     mean, deviation = posterior.predict(X)
-    factor = -INTERVAL.safety * float(ndtri((1.0 - level) / 2.0))
+    factor = -posterior.widening * float(ndtri((1.0 - level) / 2.0))
     c, warp = posterior.correction, posterior.parameters.warp
     half = factor * deviation + sway
     slope = float(warp.shift_slope(np.array(c.mean)))

@@ -57,6 +57,7 @@ class TwoPartPosterior:
     differs: NDArray[np.bool_]  # which payoffs are single ones that differ from the tie, (n,)
     n_residuals: int  # number of single payoffs
     noise_var: float = math.inf  # whether a payoff is tied is noise
+    signal_var: float = 0.0  # no mean is known so well that another payoff teaches nothing
     rests_on_tails: bool = False  # so no second opinion is needed
 
     @property

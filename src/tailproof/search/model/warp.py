@@ -70,7 +70,7 @@ class Warp:
     def log_slope(self, t: Array) -> Array:
         """Return ln dz / dt, (n,)."""
         if self.kind == IDENTITY:
-            return np.full(len(t), -math.log(self.scale))
+            return np.full(np.shape(t), -math.log(self.scale))
         d = (self.edge - t) / self.unit
         return -np.log1p(np.maximum(d, 0.0)) - math.log(self.unit * self.scale)
 
@@ -125,7 +125,7 @@ class LoggedPayoffs(Warp):
 
     def log_slope(self, t: Array) -> Array:
         """Return 0 for each of t (n,)."""
-        return np.zeros(len(t))
+        return np.zeros(np.shape(t))
 
 
 def location_and_spread(z: Array) -> tuple[float, float]:
