@@ -6,10 +6,16 @@ import math
 import numpy as np
 import pytest
 
+import literal_process as slow
 import tailproof as tp
 from searches import LINE, run, single_payoffs
 from tailproof import Choice, Configurations, Fixed, Float, Int, Space
-from tailproof.search.acquisition import maximize_ucb, sobol
+from tailproof.search.acquisition import (
+    LogImprovement,
+    UpperConfidenceBound,
+    maximize_acquisition,
+    sobol,
+)
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import fit_model
 from tailproof.search.model.parameters import ModelConfig
@@ -39,6 +45,10 @@ class Hills:
         bumps = self.heights * np.exp(-np.square(away).sum(axis=2) / (2.0 * self.reach**2))
         slope = -np.einsum("nb,nbp->np", bumps, away) / self.reach**2
         return self.ucb(C, kappa), slope + kappa * self.deviation / max(C.shape[1], 1)
+
+
+def maximize_ucb(space, posterior, kappa, seen, rng):
+    return maximize_acquisition(space, UpperConfidenceBound(posterior, kappa), seen, rng)
 
 
 def ucb(space, posterior, kappa, U):
@@ -197,3 +207,36 @@ def test_designs_of_the_smallest_spaces():
 
 def test_a_trial_with_a_huge_number_is_proposed_without_a_huge_design():
     assert 0.0 <= tp.Optimizer(LINE).propose(2**40)["x"] <= 1.0
+
+
+# ---- the expected improvement by the posterior mean -------------------------------------------
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 4.0])
+@pytest.mark.parametrize("best", [-1.0, 0.9, 1.4])
+def test_the_improvement_is_that_of_the_mean_after_one_payoff(noise, best):
+    # By quadrature over the payoff, not by simulation.
+    posterior, x = Hills([[0.4, 0.5]], [1.0]), np.array([[0.3, 0.6]])
+    mean, deviation = (value[0] for value in posterior.predict(x))
+    z, weights = np.polynomial.hermite_e.hermegauss(180)
+    gain = deviation**2 / math.sqrt(deviation**2 + noise)
+    expected = np.maximum(mean + gain * z - best, 0.0) @ weights / math.sqrt(2.0 * math.pi)
+    found = math.exp(LogImprovement(posterior, best, noise).value(x)[0])
+    assert found == pytest.approx(expected, rel=0.02, abs=1e-4 * gain)
+
+
+@pytest.mark.parametrize("best", [0.5, 1.05, 1.5, 8.0])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 1.0])
+def test_the_log_improvement_has_its_gradient_also_far_below_the_best(best, noise):
+    acquisition = LogImprovement(Hills([[0.4, 0.5]], [1.0]), best, noise)
+    for x in np.random.default_rng(0).random((5, 2)):
+        value, gradient = (each[0] for each in acquisition.value_and_gradient(x[None]))
+        assert value == pytest.approx(acquisition.value(x[None])[0])
+        numeric = slow.slope(lambda at: acquisition.value(at[None])[0], x)
+        np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-4)
+
+
+def test_a_mean_that_is_known_promises_less_than_an_uncertain_one():
+    known = LogImprovement(Hills([[0.5]], [1.0], deviation=1e-3), 1.0, 0.01)
+    unknown = LogImprovement(Hills([[0.5]], [0.9], deviation=0.1), 1.0, 0.01)
+    assert known.value(np.array([[0.5]]))[0] < unknown.value(np.array([[0.5]]))[0]

@@ -1,49 +1,127 @@
-"""Where a trial is: points of the initial design, and the highest upper confidence bound.
+"""Acquisition functions, and where in a mixed space they are largest.
 
-To maximize the bound, Sobol points, points near the best ones seen, and the points seen are
-compared first; the best few are then improved in turns: continuous coordinates by L-BFGS-B with
-exact gradients, discrete ones by single moves. Integers and options are evaluated where they lie.
+To maximize one, Sobol points, points near the best ones seen, and the points seen are compared
+first; the best few are then improved in turns: continuous coordinates by L-BFGS-B with exact
+gradients, discrete ones by single moves. Integers and options are evaluated where they lie.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
+from scipy.special import erfcx, log_ndtr
 
-from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.encodings import EncodedSpace
-
-if TYPE_CHECKING:
-    from tailproof.search.options import Options
-    from tailproof.search.payoff_model import PayoffModel
-    from tailproof.search.trials import TrialLog
 
 Array = NDArray[np.float64]
 
-# Points of a Sobol design beyond this number are random: they are generated all at once.
-_LONGEST_DESIGN = 4096
 _SOBOL = 512
-# Of pending trials about one in so many may be this close to each other, as a share of the cube's
-# side: pending trials do not move the mean, which would send all of them to one place.
-_SHARE, _CLOSE = 4, 0.01
 _NEAR = 64  # points around each of the best few points seen
 _STARTS = 2
 _ROUNDS = 6
 _LEAST_DISTANCE = 0.03  # of the cube's side: closer starts would climb the same hill
 _ENUMERATE = 4096  # spaces of at most that many configurations are searched in full
+# An improvement of fewer deviations than that is not told apart from this one.
+_LOWEST = -1e6
 _MOST_SEEN = 256  # the latest: a search comes back to the good ones
 
 
 class UpperBound(Protocol):
-    """What is maximized: see `tailproof.search.model.posterior.Posterior`."""
+    """What acquisition functions are made of: see `search.model.posterior.Posterior`."""
 
     def ucb(self, X: Array, kappa: float) -> Array: ...  # noqa: D102
     def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]: ...  # noqa: D102
+
+
+class Acquisition(Protocol):
+    """What is maximized over the search cube, in encoded points X (n, p)."""
+
+    def value(self, X: Array) -> Array:
+        """Return the values at the rows of X, (n,)."""
+        ...
+
+    def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the values at few rows of X, (n,), and their gradients, (n, p)."""
+        ...
+
+
+@dataclass(frozen=True)
+class UpperConfidenceBound:
+    """The bound with `kappa` standard deviations; with none, the mean."""
+
+    posterior: UpperBound
+    kappa: float
+
+    def value(self, X: Array) -> Array:
+        """Return the bounds at the rows of X, (n,)."""
+        return self.posterior.ucb(X, self.kappa)
+
+    def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the bounds at few rows of X, (n,), and their gradients, (n, p)."""
+        return self.posterior.ucb_gradient(X, self.kappa)
+
+
+@dataclass(frozen=True)
+class LogImprovement:
+    """The logarithm of the expected improvement on `best` by the posterior mean after one payoff.
+
+    A payoff of noise variance tau moves the posterior mean, of variance s^2, by a normal variable
+    of deviation d = s^2 / sqrt(s^2 + tau): next to nothing where the mean is known. With
+    u = (mean - best) / d the improvement is d (u Phi(u) + phi(u)) (Huang et al., 2006, weigh the
+    improvement of a payoff for the same reason).
+    """
+
+    posterior: UpperBound
+    best: float
+    noise_var: float
+
+    def value(self, X: Array) -> Array:
+        """Return the log improvements at the rows of X, (n,)."""
+        mean = self.posterior.ucb(X, 0.0)
+        return self._log_improvement(mean, self.posterior.ucb(X, 1.0) - mean)[0]
+
+    def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
+        """Return the log improvements at few rows of X, (n,), and their gradients, (n, p)."""
+        mean, mean_in_x = self.posterior.ucb_gradient(X, 0.0)
+        above, above_in_x = self.posterior.ucb_gradient(X, 1.0)
+        value, by_mean, by_deviation = self._log_improvement(mean, above - mean)
+        return value, by_mean[:, None] * mean_in_x + by_deviation[:, None] * (
+            above_in_x - mean_in_x
+        )
+
+    def _log_improvement(self, mean: Array, deviation: Array) -> tuple[Array, Array, Array]:
+        """Return the log improvement and its slopes in mean and deviation, (n,) each."""
+        s = np.maximum(deviation, 1e-12)
+        total = s * s + self.noise_var
+        d = s * s / np.sqrt(total)
+        u = np.maximum((mean - self.best) / d, _LOWEST)
+        log_gain, log_density = _log_normal_gain(u), _log_normal_density(u)
+        by_mean = np.exp(log_ndtr(u) - log_gain) / d  # the gain's slope is Phi
+        by_d = np.exp(log_density - log_gain) / d  # gain - u Phi = phi
+        return np.log(d) + log_gain, by_mean, by_d * (2.0 - s * s / total) * d / s
+
+
+def _log_normal_density(u: Array) -> Array:
+    return -0.5 * u * u - 0.5 * math.log(2.0 * math.pi)
+
+
+def _log_normal_gain(u: Array) -> Array:
+    """Return ln (u Phi(u) + phi(u)), also far below zero, where the sum cancels.
+
+    There it is ln phi(u) + ln (1 + u Phi(u) / phi(u)), and from -1e4 on the last term is -2 ln |u|.
+    """
+    low = np.minimum(u, -1.0)
+    ratio = math.sqrt(0.5 * math.pi) * erfcx(-low / math.sqrt(2.0))
+    below = np.where(low < -1e4, -2.0 * np.log(-low), np.log1p(np.maximum(low, -1e4) * ratio))
+    high = np.maximum(u, -1.0)
+    above = np.log(high * np.exp(log_ndtr(high)) + np.exp(_log_normal_density(high)))
+    return np.where(u > -1.0, above, _log_normal_density(low) + below)
 
 
 @functools.cache
@@ -63,99 +141,40 @@ def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
     return (_sobol_candidates(dimension, count) + rng.random(dimension)) % 1.0
 
 
-def sobol_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
-    """Return point `index` of a Sobol sequence, (d,); each stream has a random shift of its own.
-
-    Examples
-    --------
-    >>> import tailproof as tp
-    >>> space = tp.Space(x=tp.Float(0, 1))
-    >>> sorted(int(4 * sobol_point(space, index, [0])[0]) for index in range(4))
-    [0, 1, 2, 3]
-    """
-    if index >= _LONGEST_DESIGN:
-        return random_point(space, index, stream)
-    rng = np.random.default_rng(stream)
-    points = sobol(space.dimension, 1 << max(index, 1).bit_length(), rng)
-    return space.snap(points[index][None])[0]
-
-
-def random_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
-    """Return point `index` of a random design, (d,), whose parts are random designs, too.
-
-    Trials in one context are such a part. A regular subsequence of Sobol points is not evenly
-    spread, and contexts that come in turns would make one.
-    """
-    rng = np.random.default_rng([*stream, index, 2])
-    return space.snap(rng.random((1, space.dimension)))[0]
-
-
-@dataclass(frozen=True)
-class Proposer:
-    """Proposes where the next trial of an optimizer is."""
-
-    log: TrialLog
-    model: PayoffModel
-    options: Options
-    n_initial: int  # trials of the initial design
-
-    def place(self, space: EncodedSpace, number: int, pending: list[Array], seed: int) -> Array:
-        """Return the place (d,) of trial `number`: of the design, or with the highest UCB.
-
-        `space` is that of the model, or its part in a context.
-        """
-        design = random_point if isinstance(space, ContextSpace) else sobol_point
-        if number < self.n_initial or len(self.log.completed) < self.model.first_fit:
-            return design(space, number, [seed])
-        posterior = self.model.posterior(pending)
-        every = self.options.second_opinion
-        if every and number % every == 0 and posterior.rests_on_tails:
-            posterior = self.model.posterior_of_truncated_payoffs(pending)
-        U = space.stack(pending)
-        seen = np.vstack([np.array(self.log.places), U])
-        rng = np.random.default_rng([seed, number])
-        # Whether outliers are more frequent in some places is not known: it is supposed as often as
-        # it is probable (Thompson sampling of the hypothesis).
-        posterior = posterior.suppose(rng.random())
-        u = maximize_ucb(space, posterior, self.options.kappa, seen, rng)
-        crowded = len(U) and space.count is None and _count_near(U, u) > 1 + len(U) // _SHARE
-        return design(space, number, [seed, 0, 5]) if crowded else u
-
-
-def maximize_ucb(
-    space: EncodedSpace, posterior: UpperBound, kappa: float, seen: Array, rng: np.random.Generator
+def maximize_acquisition(
+    space: EncodedSpace, acquisition: Acquisition, seen: Array, rng: np.random.Generator
 ) -> Array:
-    """Return the position (dimension,) with the highest upper confidence bound.
+    """Return the position (dimension,) with the highest value.
 
-    The bound has `kappa` standard deviations, 0 for the best mean. Positions `seen` before,
-    (n, dimension), and their surroundings are candidates, besides those that `rng` draws.
+    Positions `seen` before, (n, dimension), and their surroundings are candidates, besides those
+    that `rng` draws.
     """
 
-    def ucb(U: Array) -> Array:
-        return posterior.ucb(space.encode(U), kappa)
+    def value_at(U: Array) -> Array:
+        return acquisition.value(space.encode(U))
 
     if space.count is not None and space.count <= _ENUMERATE:
         everything = space.enumerate(_ENUMERATE)
-        return everything[int(np.argmax(ucb(everything)))]
+        return everything[int(np.argmax(value_at(everything)))]
     candidates = space.snap(sobol(space.dimension, _SOBOL, rng))
     if len(seen):
         distinct = np.unique(space.snap(seen[-_MOST_SEEN:]), axis=0)
         candidates = np.vstack([candidates, distinct])
-    values = ucb(candidates)
+    values = value_at(candidates)
     if len(seen):
         best = distinct[np.argsort(-values[_SOBOL:], kind="stable")[:_STARTS]]
         near = space.snap(_points_around(best, rng))
         candidates = np.vstack([candidates, near])
-        values = np.append(values, ucb(near))
+        values = np.append(values, value_at(near))
     taken = _spaced_starts(candidates, values, _STARTS)
     U, values = candidates[taken], values[taken]
     free = np.flatnonzero(~space.discrete)
     for _ in range(_ROUNDS):
         if len(free):
-            U, values = _climb_ucb(space, posterior, kappa, U, values, free)
+            U, values = _climb(space, acquisition, U, values, free)
         moved = False
         if len(free) < space.dimension:
-            U, values, moved = _best_neighbors(space, posterior, kappa, U, values)
+            U, values, moved = _best_neighbors(space, acquisition, U, values)
         if not moved:
             break
     return U[int(np.argmax(values))]
@@ -184,7 +203,7 @@ def _spaced_starts(points: Array, values: Array, count: int) -> list[int]:
 
 
 def _best_neighbors(
-    space: EncodedSpace, posterior: UpperBound, kappa: float, U: Array, values: Array
+    space: EncodedSpace, acquisition: Acquisition, U: Array, values: Array
 ) -> tuple[Array, Array, bool]:
     """Return the rows of U moved to better discrete neighbors, and whether any was moved.
 
@@ -193,7 +212,7 @@ def _best_neighbors(
     neighbors = [space.neighbors(u) for u in U]
     everywhere = np.vstack(neighbors)
     U, values, moved = U.copy(), values.copy(), False
-    found = posterior.ucb(space.encode(everywhere), kappa) if len(everywhere) else np.empty(0)
+    found = acquisition.value(space.encode(everywhere)) if len(everywhere) else np.empty(0)
     ends = np.cumsum([len(each) for each in neighbors])
     for row, (near, bounds) in enumerate(zip(neighbors, np.split(found, ends[:-1]), strict=True)):
         if bounds.max(initial=-np.inf) > values[row]:
@@ -202,10 +221,9 @@ def _best_neighbors(
     return U, values, moved
 
 
-def _climb_ucb(
+def _climb(
     space: EncodedSpace,
-    posterior: UpperBound,
-    kappa: float,
+    acquisition: Acquisition,
     U: Array,
     values: Array,
     free: NDArray[np.int64],
@@ -219,7 +237,7 @@ def _climb_ucb(
 
     def negative(x: Array) -> tuple[float, Array]:
         X[:, columns] = x.reshape(len(U), count)
-        bounds, gradients = posterior.ucb_gradient(X, kappa)
+        bounds, gradients = acquisition.value_and_gradient(X)
         return -float(bounds.sum()), -gradients[:, columns].ravel()
 
     found = scipy.optimize.minimize(
@@ -234,11 +252,6 @@ def _climb_ucb(
     climbed[:, free] = np.clip(found.x, 0.0, 1.0).reshape(len(U), count)
     climbed = space.snap(climbed)
     X[:, columns] = climbed[:, free]
-    after = posterior.ucb(X, kappa)
+    after = acquisition.value(X)
     better = after > values
     return np.where(better[:, None], climbed, U), np.where(better, after, values)
-
-
-def _count_near(U: Array, u: Array) -> int:
-    """Return how many trials, at the rows of U (n, d), are close to u (d,)."""
-    return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))

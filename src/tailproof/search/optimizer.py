@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from tailproof import storage
 from tailproof._util import checks
-from tailproof.search.acquisition import Proposer
 from tailproof.search.decision.plan import DecisionPlan
 from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.options import Options, model_config
 from tailproof.search.payoff_model import PayoffModel
+from tailproof.search.proposals import Proposer
 from tailproof.search.results import Prediction, Recommendation
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.space import (

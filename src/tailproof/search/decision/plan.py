@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.acquisition import maximize_ucb, sobol
+from tailproof.search.acquisition import UpperConfidenceBound, maximize_acquisition, sobol
 from tailproof.search.decision import baseline, race, stopping
 from tailproof.search.decision.failures import TOLERATED, FailureModel, fit_failures
 from tailproof.search.decision.race import Race
@@ -107,7 +107,8 @@ class DecisionPlan:
         seen, posterior = np.array(self._log.places), self._model.posterior()
         if isinstance(space, ContextSpace):
             # Few or none were measured in the context: the model says what is best there.
-            best = maximize_ucb(space, posterior, 0.0, seen, self._rng(1))
+            mean = UpperConfidenceBound(posterior, 0.0)
+            best = maximize_acquisition(space, mean, seen, self._rng(1))
             places = np.vstack([seen[space.contains(seen)], best])
         else:
             confirmed = self.confirmed_place(level)

@@ -34,9 +34,11 @@ class Configurations(EncodedSpace):
 
     Attributes
     ----------
-    names, dimension, encoded_dimension, count, discrete, encoded_columns, parameter_of_column
-        As in `tailproof.Space`, but `parameter_of_column` counts the columns that vary, numbers
-        first. The cube has one dimension: row k of n lies at ((k + 0.5) / n,).
+    names, dimension, encoded_dimension, count, discrete, ordered, encoded_columns
+        As in `tailproof.Space`. The cube has one dimension, without an order: row k of n lies at
+        ((k + 0.5) / n,).
+    parameter_of_column
+        As in `tailproof.Space`, but it counts the columns that vary, numbers first.
 
     Examples
     --------
@@ -155,6 +157,8 @@ class Configurations(EncodedSpace):
 
 class _Rows(Grid):
     """The rows of a table: numbers (n, k) scaled to [0, 1], corners of simplices for categories."""
+
+    ordered = False
 
     def __init__(self, numbers: Array, categories: Sequence[Sequence[Constant]]) -> None:
         super().__init__(len(numbers))

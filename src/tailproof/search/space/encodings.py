@@ -44,6 +44,7 @@ class Continuum:
 
     count = None
     encoded_dimension = 1
+    ordered = True
 
     def __init__(self, low: float, high: float, *, log: bool) -> None:
         self.low, self.high, self.log = low, high, log
@@ -118,6 +119,7 @@ class Grid:
     """Finitely many values in order: equal shares of [0, 1], equal distances in the model."""
 
     encoded_dimension = 1
+    ordered = True
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -175,6 +177,8 @@ class LogIntegers(Grid):
 class Categories(Grid):
     """Options without an order: corners of a simplex, each a neighbor of every other."""
 
+    ordered = False
+
     def __init__(self, count: int) -> None:
         super().__init__(count)
         self.encoded_dimension = count
@@ -206,13 +210,14 @@ class EncodedSpace:
         counts = [encoding.count for encoding in self._encodings]
         self.count = None if None in counts else math.prod(k for k in counts if k is not None)
         self.discrete = np.array([count is not None for count in counts], dtype=bool)
+        self.ordered = np.array([encoding.ordered for encoding in self._encodings], dtype=bool)
         sizes = np.array([e.encoded_dimension for e in self._encodings], dtype=np.int64)
         self.encoded_dimension = int(sizes.sum())
         ends = np.cumsum(sizes)
         self._columns = [slice(*pair) for pair in zip(ends - sizes, ends, strict=True)]
         self.encoded_columns = np.where(self.discrete, -1, ends - sizes)
         self.parameter_of_column = np.repeat(np.arange(self.dimension), sizes)
-        for array in (self.discrete, self.encoded_columns, self.parameter_of_column):
+        for array in (self.discrete, self.ordered, self.encoded_columns, self.parameter_of_column):
             array.flags.writeable = False
 
     def snap(self, U: ArrayLike) -> Array:
