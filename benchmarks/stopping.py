@@ -35,7 +35,7 @@ from tailproof.search.decision.stopping import StoppingRule, Until, look_due
 OBJECTIVES = ("rkhs", "branin", "ackley4")
 LAWS = ("gaussian", "t3", "pareto")
 LIMITS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
-FIXED = (40, 80, 160)
+FIXED = (40, 80)  # and all evaluations
 
 
 @dataclass
@@ -129,14 +129,14 @@ def measure_optuna(spec: RunSpec, noise: float, _: float) -> Course:
     return course
 
 
-def table(courses: list[Course]) -> list[str]:
+def table(courses: list[Course], evaluations: int) -> list[str]:
     """Return the lines of the table: rules of several limits, and fixed budgets."""
     rows = []
     for limit in LIMITS:
         stops = [stop for course in courses if (stop := course.stop(limit)) is not None]
         broken = [regret > limit for _, regret in stops]
         rows.append(_row(f"until {limit:g}", len(stops), len(courses), stops, broken))
-    for budget in FIXED:
+    for budget in [*(b for b in FIXED if b < evaluations), evaluations]:
         ends = [course.at(budget) for course in courses]
         rows.append(_row(f"{budget} trials", len(ends), len(courses), ends, None))
     return markdown_table(["rule", "stopped", "too early", "mean regret", "median trials"], rows)
@@ -186,10 +186,14 @@ def main() -> None:
     names = f"{len(specs)} runs of {arguments.evaluations} trials, noise {arguments.noise:g}"
     with ProcessPoolExecutor(arguments.workers) as pool:
         print(f"tailproof, nominal {1.0 - arguments.level:.0%} too early; {names}")
-        print("\n".join(table(list(pool.map(measure, specs, noise, level)))), flush=True)
+        print(
+            "\n".join(table(list(pool.map(measure, specs, noise, level)), arguments.evaluations)),
+            flush=True,
+        )
         if arguments.optuna:
             print("\nOptuna: GPSampler and RegretBoundEvaluator")
-            print("\n".join(table(list(pool.map(measure_optuna, specs, noise, level)))))
+            courses = list(pool.map(measure_optuna, specs, noise, level))
+            print("\n".join(table(courses, arguments.evaluations)))
 
 
 if __name__ == "__main__":

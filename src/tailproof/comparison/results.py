@@ -59,8 +59,9 @@ class Alternative:
     tail_index : Effect or None
         Index of the heavier tail; below 2 the variance is infinite. None with too few payoffs.
     finite_variance : bool
-        Whether the interval of the tail index lies above 2. If not, an infinite variance cannot be
-        excluded, under which intervals may cover less often than stated.
+        Whether the payoffs show that the variance is finite: by the interval of the tail index, or
+        because a Student-t(2) law would have larger deviations among as many payoffs. If not, an
+        infinite variance cannot be excluded, and intervals may cover less often than stated.
     cautions : tuple of str
         Why the intervals may not hold.
     """
