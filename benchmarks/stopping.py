@@ -9,8 +9,8 @@ noise of each law multiplied by `--noise`. At every look of the rule it compares
 gained, by the rule, with the true regret of what is recommended. For limits between 0.05 and 0.4 of
 the range it prints how many runs stop within the budget, the share of these whose true regret
 exceeds the limit (nominal: 1 - level), the mean regret, the one that the same runs have after all
-trials, and the median number of trials; and the same of fixed budgets. Optuna's terminator stops when its bound on the regret falls below the limit,
-and recommends the best observed trial.
+trials, and the median number of trials; and the same of fixed budgets. Optuna's terminator stops
+when its bound on the regret falls below the limit, and recommends the best observed trial.
 """
 
 from __future__ import annotations
