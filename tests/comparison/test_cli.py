@@ -178,8 +178,10 @@ def test_sequential_prints_its_assumption(payoffs, run):
     assert code == 0
     assert "at every look" in out
     assert "asymptotic confidence sequences" in out
+    assert "too few payoffs to exclude an infinite variance" in out
     code, out, _ = run(payoffs, *LONG, "--sequential", "--moment-bound", "400")
     assert "E|payoff - mean|^2 <= 400" in " ".join(out.split())
+    assert "too few payoffs to exclude" not in out  # it is assumed
 
 
 SUMMARY = '{"benchmarks": [{"fullname": "x", "stats": {"mean": 1.0}}]}'

@@ -193,6 +193,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
         sequential=settings.sequential,
         blocks=blocks,
         assumption=assumption(settings, blocks),
+        moment_bound=settings.moment_bound,
         notes=tuple(notes),
         payoffs={series.name: series.values for series in samples.series},
     )

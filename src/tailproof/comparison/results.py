@@ -106,6 +106,8 @@ class Comparison(Mapping[str, Alternative]):
         Number of complete blocks, if the payoffs come in blocks.
     assumption : str
         What the intervals rest on.
+    moment_bound : float or None
+        The bound on a moment of the payoffs that they rest on, if one was given.
     notes : tuple of str
     payoffs : dict of arrays
         What was compared, in the order it came.
@@ -122,6 +124,7 @@ class Comparison(Mapping[str, Alternative]):
     sequential: bool
     blocks: int | None
     assumption: str
+    moment_bound: float | None = None
     notes: tuple[str, ...] = ()
     payoffs: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
@@ -164,6 +167,7 @@ class Comparison(Mapping[str, Alternative]):
                 "kind",
                 "minimum_effect",
                 "sequential",
+                "moment_bound",
                 "blocks",
                 "assumption",
             )

@@ -139,7 +139,7 @@ def footnotes(comparison: Comparison) -> list[str]:
     if len(cautioned) > _MOST_LINES:
         lines.append(f"cautions for {len(cautioned) - _MOST_LINES} more alternatives")
     unknown = [_shown_name(a.name) for a in comparison.ranked if not a.finite_variance]
-    if unknown:
+    if unknown and comparison.moment_bound is None:  # with a bound, that is what is assumed
         names = ", ".join(unknown[:_MOST_NAMES])
         if len(unknown) > _MOST_NAMES:
             names += f" and {len(unknown) - _MOST_NAMES} more"
