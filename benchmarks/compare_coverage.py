@@ -246,7 +246,7 @@ def caution_row(name: str, law: Law, n: int, seed: int) -> list[str]:
     rng = np.random.default_rng((seed, 2, n, *name.encode()))
     y = law.draw(rng, (CAUTION_SAMPLES, n))
     named = np.array([is_cautioned(row) for row in y])
-    unknown = np.array([not finite_variance(tail_index(row)) for row in y])
+    unknown = np.array([not finite_variance(row, tail_index(row)) for row in y])
     return [name, f"{n:,}", percent(share(named)), percent(share(named | unknown))]
 
 

@@ -6,6 +6,7 @@ This module imports next to nothing, so that Ctrl-C is handled from the beginnin
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -15,6 +16,8 @@ TYPE_CHECKING = False  # as in `typing`, whose import takes longer than all othe
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+
+BROKEN_PIPE = 141  # the exit code that a shell gives a process ended by SIGPIPE
 
 _EPILOG = """\
 examples:
@@ -80,13 +83,31 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         arguments = commands.parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         print(f"tailproof {arguments.command}: interrupted.", file=sys.stderr)
         return INTERRUPTED
     except (ValueError, OSError, ImportError) as error:
+        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+            return BROKEN_PIPE
         print(f"tailproof {arguments.command}: {error}", file=sys.stderr)
         return 2
+
+
+def _reader_is_gone() -> bool:
+    """Tell whether nobody reads the output any more, as after `| head`; if so, discard it."""
+    import select
+
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    output = select.poll()
+    output.register(sys.stdout, 0)  # errors are always reported
+    if not any(event & select.POLLERR for _, event in output.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
 
 
 def run_as_process() -> None:

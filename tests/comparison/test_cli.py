@@ -148,13 +148,24 @@ def test_fail_if_worse_sets_the_exit_code(order, threshold, expected, run):
     assert ("worse: " in err) == bool(expected)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes without poll")
+def test_a_reader_that_has_seen_enough_is_no_error():
+    files = [DATA / "hyperfine_before.json", DATA / "hyperfine_after.json"]
+    command = [sys.executable, "-m", "tailproof", "compare", *files, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        message = process.stderr.read()
+        assert process.wait() == cli.BROKEN_PIPE
+    assert message == b""
+
+
 def test_percentages_need_a_positive_baseline(tmp_path, run):
     rng = np.random.default_rng(2)
     rows = "".join(f"{x},{y}\n" for x, y in rng.normal(-3.0, 1.0, (50, 2)))
     path = write(tmp_path / "p.csv", "a,b\n" + rows)
     code, out, _ = run(path)
     assert code == 0
-    assert "no ratio: the baseline's mean is not clearly above 0" in out
+    assert "no ratio and no minimum effect in percent: the baseline's mean is not" in out
     code, _, err = run(path, "--fail-if-worse", "5%")
     assert code == 2
     assert err.count("\n") == 1
@@ -167,8 +178,10 @@ def test_sequential_prints_its_assumption(payoffs, run):
     assert code == 0
     assert "at every look" in out
     assert "asymptotic confidence sequences" in out
+    assert "too few payoffs to exclude an infinite variance" in out
     code, out, _ = run(payoffs, *LONG, "--sequential", "--moment-bound", "400")
     assert "E|payoff - mean|^2 <= 400" in " ".join(out.split())
+    assert "too few payoffs to exclude" not in out  # it is assumed
 
 
 SUMMARY = '{"benchmarks": [{"fullname": "x", "stats": {"mean": 1.0}}]}'

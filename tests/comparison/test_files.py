@@ -66,7 +66,7 @@ def test_large_payoffs_are_read(tmp_path):
     ("options", "message"),
     [
         ({"by": "arm", "block": "arm"}, "a column of its own"),
-        ({"by": "arm", "block": "week"}, "`block` must be a column"),
+        ({"by": "arm", "block": "week"}, "the block must be a column"),
     ],
 )
 def test_wrong_block_columns_are_named(tmp_path, options, message):

@@ -10,6 +10,7 @@ from tailproof.integrations.optuna import (
     TailproofSampler,
     confirm,
     enqueue_baseline,
+    optimizer_of_study,
     recommend,
     resume_search,
 )
@@ -139,3 +140,22 @@ def test_failed_trials_are_avoided_if_asked_for():
         counts.append(sum(t.state.name == "FAIL" for t in study.trials))
         assert recommend(study).params["x"] <= 0.65  # never where trials fail
     assert counts[1] < 0.7 * counts[0]
+
+
+def test_a_failed_trial_with_a_payoff_is_one_trial():
+    def objective(trial):  # as `tailproof tune --fail-value` stores what failed
+        x = trial.suggest_float("x", 0.0, 1.0)
+        if x > 0.6:
+            trial.set_user_attr("outcome", {"kind": "failed"})
+            return 1e6
+        return -x
+
+    study = a_study(TailproofSampler(seed=0, avoid_failures=True))
+    study.optimize(objective, n_trials=30)
+    failed = {t.number for t in study.trials if t.value == 1e6}
+    told, _ = optimizer_of_study(study)
+    assert len(told) == 30
+    assert len(told.failures) == len(failed) > 0
+    assert told.failure_probability([{"x": 0.9}])[0] > 0.6
+    best = recommend(study)
+    assert best.upper - best.lower < 1.0

@@ -174,12 +174,25 @@ def test_settings_that_fail_are_avoided_or_punished_on_request(tune, program, tm
         assert f"{counts.failed} failed trials" in out
         assert found["recommendation"]["params"]["x"] <= 0.5
     assert failed["avoid"] < 0.7 * failed["plain"]
+    assert failed["value"] < 0.7 * failed["plain"]
     punished = [t for t in stored_trials(tmp_path / "value") if t.params["x"] > 0.5]
     assert {t.value for t in punished} == {9.0}
     with (tmp_path / "value" / "trials.csv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if float(row["x"]) > 0.5]
     assert {row["payoff"] for row in rows} == {"9.0"}
     assert {row["reason"] for row in rows} == {"exit code 1"}
+
+
+def test_a_far_fail_value_is_no_payoff_of_tails_and_pictures(tune, program, tmp_path):
+    rest = ("--minimize", "--evaluations", 40, "--seed", 0, "--quiet", "--float", "x", 0, 1)
+    code, _, _ = tune(*rest, "--fail-value", 1e6, "--", *program(CRASHING), "{x}")
+    assert code == 0
+    found = result(tmp_path / "tailproof-tune")
+    assert found["failed"] > 0
+    best = found["recommendation"]
+    assert best["upper"] - best["lower"] < 10.0
+    page = (tmp_path / "tailproof-tune" / "report.html").read_text(encoding="utf-8")
+    assert "trials failed; they count toward the number of evaluations and\nhave in every" in page
 
 
 def test_a_broken_command_is_noticed_with_a_fail_value_too(tune, program, tmp_path):

@@ -167,7 +167,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
             truncated=estimate.truncated,
             largest_share=estimate.largest_share,
             tail_index=tail,
-            finite_variance=finite_variance(tail),
+            finite_variance=finite_variance(series.values, tail),
             cautions=cautions(series.values, estimate, tail),
             **_judgment(
                 series.name,
@@ -193,6 +193,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
         sequential=settings.sequential,
         blocks=blocks,
         assumption=assumption(settings, blocks),
+        moment_bound=settings.moment_bound,
         notes=tuple(notes),
         payoffs={series.name: series.values for series in samples.series},
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,8 @@ _CONCENTRATED = 0.4
 _MIN_SERIAL = 20
 _INFINITE_VARIANCE = 2.0  # tail indices up to this
 _DESIGN_EFFECT = 1.3
+# Error of excluding Student's t(2) by the largest deviation, and payoffs from which its law holds.
+_BORDER_ERROR, _FEWEST_AT_BORDER = 0.05, 20
 
 
 def tail_index(values: Array) -> Effect | None:
@@ -35,17 +39,31 @@ def tail_index(values: Array) -> Effect | None:
     return Effect(found.index, found.index_lower, found.index_upper, _TAIL_LEVEL)
 
 
-def finite_variance(tail: Effect | None) -> bool:
-    """Tell whether the tail index is above 2 with confidence, so that the variance is finite.
+def finite_variance(values: Array, tail: Effect | None) -> bool:
+    """Tell whether payoffs (n,) show that their variance is finite.
+
+    Either the interval of the tail index lies above 2, or the largest deviation from the median is
+    too small for a law on the border: in units of the median deviation, that of n payoffs of a
+    Student-t(2) law stays below b with probability F(b)^n, F(b) = x / sqrt(2 + x^2), x = b times
+    the median of |t|, sqrt(2 / 3). Where F(b)^n <= 5 %, such a law is excluded; a law whose tail
+    begins where the sample has no payoff never is.
 
     Examples
     --------
-    >>> finite_variance(Effect(4.0, 2.6, 5.9, 0.9)), finite_variance(Effect(2.4, 1.6, 3.5, 0.9))
+    >>> rng = np.random.default_rng(0)
+    >>> finite_variance(rng.random(30), None), finite_variance(rng.pareto(1.7, 30), None)
     (True, False)
-    >>> finite_variance(None)  # too few payoffs for a tail index
+    >>> finite_variance(np.arange(3.0), None)  # too few payoffs
     False
     """
-    return tail is not None and tail.lower > _INFINITE_VARIANCE
+    if tail is not None and tail.lower > _INFINITE_VARIANCE:
+        return True
+    size = np.abs(values - np.median(values))
+    unit, largest_size = float(np.median(size)), float(size.max())
+    if values.size < _FEWEST_AT_BORDER or unit == 0.0:
+        return False
+    x = largest_size / unit * math.sqrt(2.0 / 3.0)
+    return values.size * math.log(x / math.hypot(x, math.sqrt(2.0))) <= math.log(_BORDER_ERROR)
 
 
 def cautions(values: Array, estimate: MeanEstimate, tail: Effect | None) -> tuple[str, ...]:

@@ -59,8 +59,9 @@ class Alternative:
     tail_index : Effect or None
         Index of the heavier tail; below 2 the variance is infinite. None with too few payoffs.
     finite_variance : bool
-        Whether the interval of the tail index lies above 2. If not, an infinite variance cannot be
-        excluded, under which intervals may cover less often than stated.
+        Whether the payoffs show that the variance is finite: by the interval of the tail index, or
+        because a Student-t(2) law would have larger deviations among as many payoffs. If not, an
+        infinite variance cannot be excluded, and intervals may cover less often than stated.
     cautions : tuple of str
         Why the intervals may not hold.
     """
@@ -105,6 +106,8 @@ class Comparison(Mapping[str, Alternative]):
         Number of complete blocks, if the payoffs come in blocks.
     assumption : str
         What the intervals rest on.
+    moment_bound : float or None
+        The bound on a moment of the payoffs that they rest on, if one was given.
     notes : tuple of str
     payoffs : dict of arrays
         What was compared, in the order it came.
@@ -121,6 +124,7 @@ class Comparison(Mapping[str, Alternative]):
     sequential: bool
     blocks: int | None
     assumption: str
+    moment_bound: float | None = None
     notes: tuple[str, ...] = ()
     payoffs: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
@@ -163,6 +167,7 @@ class Comparison(Mapping[str, Alternative]):
                 "kind",
                 "minimum_effect",
                 "sequential",
+                "moment_bound",
                 "blocks",
                 "assumption",
             )

@@ -127,10 +127,10 @@ def _blocks_of_arrays(block: Any, keys: list[Any], series: list[Series]) -> list
 def _samples_of_frame(frame: Any, by: str | None, value: str | None, block: Any) -> Samples:
     """Return the alternatives of a data frame, in long or in wide form."""
     columns = [str(name) for name in frame.columns]
-    for role, name in (("by", by), ("value", value), ("block", block)):
+    for role, name in (("`by`", by), ("`value`", value), ("the block", block)):
         if name is not None and name not in columns:
             raise ValueError(
-                f"`{role}` must be a column of the data frame, but got {role}={name!r}; "
+                f"{role} must be a column of the data frame, but got {name!r}; "
                 f"there are {listed(columns)}."
             )
     if (by is None) != (value is None):

@@ -127,7 +127,9 @@ def footnotes(comparison: Comparison) -> list[str]:
         lines.append("P(best) and P(better) are for a single look")
     lines += comparison.notes
     if any(a.ratio is None for a in comparison.values() if a.difference is not None):
-        lines.append("no ratio: the baseline's mean is not clearly above 0")
+        lines.append(
+            "no ratio and no minimum effect in percent: the baseline's mean is not clearly above 0"
+        )
     cautioned = [a for a in comparison.ranked if a.cautions]
     lines += [
         f"caution, {_shown_name(a.name)}: {'; '.join(a.cautions)}: intervals may cover less often "
@@ -137,7 +139,7 @@ def footnotes(comparison: Comparison) -> list[str]:
     if len(cautioned) > _MOST_LINES:
         lines.append(f"cautions for {len(cautioned) - _MOST_LINES} more alternatives")
     unknown = [_shown_name(a.name) for a in comparison.ranked if not a.finite_variance]
-    if unknown:
+    if unknown and comparison.moment_bound is None:  # with a bound, that is what is assumed
         names = ", ".join(unknown[:_MOST_NAMES])
         if len(unknown) > _MOST_NAMES:
             names += f" and {len(unknown) - _MOST_NAMES} more"

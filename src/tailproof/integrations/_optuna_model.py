@@ -6,10 +6,10 @@ import warnings
 from typing import Any
 
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from tailproof.integrations._optuna_branches import Branch
-from tailproof.integrations._optuna_decisions import StudyRace
+from tailproof.integrations._optuna_decisions import StudyRace, is_failure
 from tailproof.integrations._optuna_history import (
     StudyHistory,
     model_params,
@@ -87,7 +87,10 @@ class StudyModel:
             self._told += 1
             params = model_params(trial, self.adapter)
             if params is not None:
-                added = self.optimizer.add(params, **told_of(trial))
+                if is_failure(trial):
+                    added = self.optimizer.add_failure(params, value=trial.value)
+                else:
+                    added = self.optimizer.add(params, **told_of(trial))
                 self._numbers[added.number] = trial.number
 
     def follow(self, history: StudyHistory, race: StudyRace | None) -> None:
@@ -95,7 +98,7 @@ class StudyModel:
         for trial in history.failures[self._failed :]:
             self._failed += 1
             params = self.adapter.from_optuna(trial.params)
-            if params is not None:
+            if params is not None and trial.state != TrialState.COMPLETE:  # others are payoffs, too
                 added = self.optimizer.add_failure(params)
                 self._numbers[added.number] = trial.number
         current = history.baseline

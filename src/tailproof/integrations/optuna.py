@@ -25,6 +25,7 @@ from tailproof.integrations._optuna_decisions import (
     StudyRace,
     confirm,
     enqueue_baseline,
+    is_failure,
     resume_search,
 )
 from tailproof.integrations._optuna_history import (
@@ -304,9 +305,14 @@ def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
         payoffs = [(t, model_params(t, model.adapter)) for t in history.payoffs]
         known = [(trial, params) for trial, params in payoffs if params is not None]
         for trial, params in known:
-            told.add(named(params), **told_of(trial))
+            if is_failure(trial):
+                told.add_failure(named(params), value=trial.value)
+            else:
+                told.add(named(params), **told_of(trial))
+        valued = {done.trial.number for done in model.optimizer.trials}
         for failure in model.optimizer.failures:
-            told.add_failure(named(failure.trial.params))
+            if failure.trial.number not in valued:
+                told.add_failure(named(failure.trial.params))
         race = model.optimizer._plan.race
         if race is not None:
             told.resume_confirmation(

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof.means.intervals import Interval
+from tailproof.means.pareto_tail import mean_beyond
 from tailproof.means.robust import robust_mean
 
 Array = NDArray[np.float64]
@@ -36,6 +37,8 @@ NET_SHARE = 0.75
 def hidden_mean(deviations: Array, truncation: float) -> float:
     """Return the estimated mean of (deviation - truncation)_+ of one side, at least 0.
 
+    Where nothing was truncated, what lies beyond the largest deviation is estimated.
+
     Examples
     --------
     >>> y = (np.arange(1000) + 0.5) / 1000
@@ -44,16 +47,11 @@ def hidden_mean(deviations: Array, truncation: float) -> float:
     """
     n = deviations.size
     k = max(LEAST_TAIL, int(TAIL_SHARE * n))
-    top = np.sort(deviations[deviations > 0.0])[::-1][: k + 1]
+    top = np.sort(deviations[deviations > 0.0])[-(k + 1) :]
     if top.size < LEAST_TAIL:
         return 0.0
-    k, threshold = top.size - 1, float(top[-1])
-    slope = float(np.log(top[:-1] / threshold).mean())
-    if slope <= 0.0:
-        return 0.0
-    index = max(1.0 / slope, LEAST_INDEX)
-    tau = max(truncation if math.isfinite(truncation) else float(top[0]), threshold)
-    return k / n * (threshold / tau) ** index * tau / (index - 1.0)
+    bound = truncation if math.isfinite(truncation) else float(top[-1])
+    return mean_beyond(top, (top.size - 1) / n, max(bound, float(top[0])), LEAST_INDEX)
 
 
 def sample_interval(y: Array, level: float) -> tuple[float, Interval]:

@@ -31,7 +31,8 @@ class SearchRecord:
     optimizer
         Told all payoffs in their order; over a `Space`.
     params, values, clipped
-        Of the n payoffs: configurations, payoffs (n,), whether the robust loss limits them (n,).
+        Of the n payoffs: configurations, payoffs (n,), whether the robust loss limits them (n,). A
+        far payoff that a failed trial is given is limited, as in the model.
     recommendation
         What is recommended now.
     course
@@ -104,7 +105,7 @@ def _record_of_optimizer(
     return SearchRecord(
         optimizer=optimizer,
         params=[done.trial.params for done in trials],
-        values=np.array([done.value for done in trials]),
+        values=optimizer._model.limited_values(),
         clipped=optimizer.clipped,
         recommendation=recommendation,
         course=course_of(optimizer, level, recommendation),
@@ -137,9 +138,13 @@ def course_of(
         options=optimizer.options,
         baseline=optimizer._plan.baseline_params or None,
     )
+    failed = {failure.trial.number for failure in optimizer.failures}
     wanted, course = set(checkpoints(len(optimizer))), []
     for count, done in enumerate(optimizer.trials, start=1):
-        again.add(done.trial.params, **done.told)
+        if done.trial.number in failed:
+            again.add_failure(done.trial.params, value=done.value)
+        else:
+            again.add(done.trial.params, **done.told)
         if count == len(optimizer):
             course.append((count, final))
         elif count in wanted:

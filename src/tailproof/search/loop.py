@@ -116,7 +116,9 @@ def maximize(
         "raise": what the objective raises ends the loop; the error's `optimizer` holds what was
         told before. "skip": the evaluation has failed, and the loop goes on.
     fail_value
-        Payoff of a failed evaluation; None if it is left out of every mean. Implies "skip".
+        Payoff of a failed evaluation; None if it is left out of every mean. Implies "skip". One
+        that is worse than all other payoffs by more than their range counts as one that is so by
+        it.
     avoid_failures
         Whether the search keeps away from where evaluations probably fail.
     progress

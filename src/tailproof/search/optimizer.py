@@ -61,7 +61,8 @@ class Optimizer:
     baseline
         The configuration in use now: see `baseline`.
     fail_value
-        Payoff of a trial that failed; None if failed trials are left out of every mean.
+        Payoff of a trial that failed; None if failed trials are left out of every mean. One that
+        is worse than all other payoffs by more than their range counts as one that is so by it.
     avoid_failures
         Whether trials keep away from where trials probably fail; so they do with a `fail_value`.
 
@@ -238,12 +239,18 @@ class Optimizer:
         self._log.complete(completed)
         return trial._copy()
 
-    def add_failure(self, params: Mapping[str, Any], reason: str = "") -> Trial:
-        """Take note of a failure elsewhere, and return the trial it makes: see `fail`."""
+    def add_failure(
+        self, params: Mapping[str, Any], reason: str = "", *, value: float | None = None
+    ) -> Trial:
+        """Take note of a failure elsewhere, and return the trial it makes: see `fail`.
+
+        `value` is the payoff that it is given; by default the `fail_value`, if there is one.
+        """
         u = place_of(self.space, params)
         trial = Trial(len(self._log.started), params_at(self.space, u, params))
+        given = self.fail_value if value is None else payoff("value", value)
         self._log.start(trial, u, pending=False)
-        self.fail(trial, reason)
+        self._fail(trial, reason, given)
         return trial._copy()
 
     def withdraw(self, trial: Trial | int) -> None:
@@ -256,10 +263,14 @@ class Optimizer:
         With a `fail_value` the trial gets that payoff. Without one it is left out of every mean;
         `avoid_failures` decides whether the search keeps away from such configurations.
         """
+        self._fail(trial, reason, self.fail_value)
+
+    def _fail(self, trial: Trial | int, reason: str, value: float | None) -> None:
+        """Take note of a failure that is given this payoff, or none."""
         number = self._log.number_of(trial)
         self._log.refuse_told(number, failed=True)
-        if self.fail_value is not None:
-            self.tell(number, self.fail_value)
+        if value is not None:
+            self.tell(number, value)
         self._log.fail(number, reason)
 
     def baseline(self, params: Mapping[str, Any]) -> None:

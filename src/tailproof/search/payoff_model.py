@@ -6,7 +6,9 @@ their order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,8 @@ _FRESH = 4
 # Fewest payoffs whose tails are diagnosed, and the variance below which noise is none: a hundredth
 # of the payoffs' deviation.
 _FEWEST_FOR_TAILS, _LEAST_NOISE = 20, 1e-4
+# Ranges of the payoffs by which that of a failed trial may be worse than all others.
+_WORSE_BY = 1.0
 
 
 class PayoffModel:
@@ -85,17 +89,18 @@ class PayoffModel:
         """Return the posterior of one of the two models; the last one is kept."""
         key = (kind, len(self._log.completed), len(pending), np.array(pending).tobytes())
         if self._posterior is None or self._posterior[0] != key:
-            told = self._observations()
             waiting = self.space.encode(self.space.stack(pending))
-            model = self._fit_when_due(told, kind)
+            model = self._fit_when_due(kind)
+            told = self._observations()
             self._posterior = (key, condition(told, waiting, model, self._configs[kind]))
         return self._posterior[1]
 
-    def _fit_when_due(self, told: Observations, kind: str) -> AnyParameters:
+    def _fit_when_due(self, kind: str) -> AnyParameters:
         """Return the parameters of the last fit that was due, with those before it if needed."""
-        count, config = len(told), self._configs[kind]
+        count = sum(len(done.payoffs) for done in self._log.completed.values())
+        config = self._configs[kind]
         if count < self.first_fit:
-            return fit_model(told, None, config)
+            return fit_model(self._observations(), None, config)
         due = [self.first_fit]
         while next_refit(due[-1]) <= count:
             due.append(next_refit(due[-1]))
@@ -110,7 +115,7 @@ class PayoffModel:
         for index in range(begin, len(due)):
             if model is None or model.count < due[index]:
                 start = None if index == begin else model
-                model = fit_model(told.take(slice(due[index])), start, config)
+                model = fit_model(self._observations(due[index]), start, config)
         assert model is not None
         self._fitted[kind] = model
         return model
@@ -145,7 +150,7 @@ class PayoffModel:
     def tails_in_words(self) -> str:
         """Say how heavy the tails of the noise look, apart from effects of the parameters."""
         posterior = self.posterior()
-        residuals = posterior.noise_residuals
+        residuals = self._noise_residuals(posterior)
         if posterior.n_residuals < _FEWEST_FOR_TAILS:
             return f"tails not judged from fewer than {_FEWEST_FOR_TAILS} single payoffs"
         if posterior.noise_var <= _LEAST_NOISE:
@@ -156,8 +161,58 @@ class PayoffModel:
 
         return f"{diagnose(np.clip(residuals, -1e60, 1e60)).pooled.verdict}"
 
-    def _observations(self) -> Observations:
-        """Return the payoffs of all completed trials, larger is better, and their places."""
+    def _noise_residuals(self, posterior: AnyPosterior) -> Array:
+        """Return the residuals that tell of the noise, (k,): what failed trials are given does not.
+
+        Sparse payoffs have no residuals to tell apart.
+        """
+        if not self._log.failed or not isinstance(posterior, Posterior):
+            return posterior.noise_residuals
+        around = posterior.residuals
+        noise_share = around.weights(math.sqrt(around.noise_var))
+        failed = self._failed_rows()[self._observations().single]
+        return around.values[(noise_share >= 0.5) & ~failed]
+
+    def limited_values(self) -> Array:
+        """Return what each trial was told, (n,), limited as the model takes that of failed ones."""
+        completed, sign = list(self._log.completed.values()), -1.0 if self.minimize else 1.0
+        failed = np.array([done.trial.number in self._log.failed for done in completed], dtype=bool)
+        return sign * limited_failures(sign * np.array([done.value for done in completed]), failed)
+
+    def _failed_rows(self) -> NDArray[np.bool_]:
+        """Return which payoffs are those that failed trials are given, (n,)."""
+        log = self._log
+        rows = [k in log.failed for k, done in log.completed.items() for _ in done.payoffs]
+        return np.array(rows, dtype=np.bool_)
+
+    def _observations(self, count: int | None = None) -> Observations:
+        """Return the first `count` payoffs, or all, larger is better, and their places.
+
+        A failed trial has the payoff that failed trials are given, limited (`limited_failures`).
+        """
+        completed = list(self._log.completed.values())
         points = self.space.encode(self.space.stack(self._log.places))
-        sign = -1.0 if self.minimize else 1.0
-        return observations(list(self._log.completed.values()), points, sign)
+        told = observations(completed, points, -1.0 if self.minimize else 1.0)
+        told = told if count is None else told.take(slice(count))
+        if not self._log.failed:
+            return told
+        payoffs = limited_failures(told.payoffs, self._failed_rows()[: len(told)])
+        return replace(told, payoffs=payoffs)
+
+
+def limited_failures(payoffs: Array, failed: NDArray[np.bool_]) -> Array:
+    """Return payoffs (n,), larger is better, with those of failed trials not far below the others.
+
+    They are at least the smallest of the others less the others' range: further away they would
+    say of no configuration that it is worse, and widen the intervals of all.
+
+    Examples
+    --------
+    >>> limited_failures(np.array([2.0, -1e6, 3.0]), np.array([False, True, False])).tolist()
+    [2.0, 1.0, 3.0]
+    """
+    others = payoffs[~failed]
+    if others.size < 2 or np.ptp(others) == 0.0:
+        return payoffs
+    least = float(others.min()) - _WORSE_BY * float(np.ptp(others))
+    return np.where(failed, np.maximum(payoffs, least), payoffs)

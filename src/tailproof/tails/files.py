@@ -71,15 +71,15 @@ def _reading_plan(
     block: str | None = None,
 ) -> ReadingPlan:
     """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
-    for role, name in (("by", by), ("value", value), ("block", block)):
+    for role, name in (("`by`", by), ("`value`", value), ("the block", block)):
         if name is not None and name not in header:
             raise ValueError(
-                f"`{role}` must be a column of the file, but got {role}={name!r}; "
+                f"{role} must be a column of the file, but got {name!r}; "
                 f"there are {listed(header)}."
             )
     if block is not None:
         if block in (by, value):
-            raise ValueError(f"`block` must be a column of its own, but it is {block!r} as well.")
+            raise ValueError(f"the block must be a column of its own, but got {block!r} twice.")
         others = [i for i, name in enumerate(header) if name != block]
         plan = _reading_plan([header[i] for i in others], [numeric[i] for i in others], by, value)
         return replace(plan, block=block)

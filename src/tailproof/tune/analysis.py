@@ -104,14 +104,18 @@ def analyze(
         optimizer.baseline(fixed | planned_params(marked[-1]))
     n, course = len(modeled), []
     looks = set(checkpoints(n))
-    for i, (setting, value) in enumerate(zip(params, values.tolist(), strict=True), start=1):
-        optimizer.add(setting, value)
+    for i, (trial, setting) in enumerate(zip(modeled, params, strict=True), start=1):
+        if has_fail_value(trial):
+            optimizer.add_failure(setting, value=trial.values[0])
+        else:
+            optimizer.add(setting, trial.values[0])
         if i in looks:
             course.append((i, optimizer.recommend(level=level)))
     inside = [t.params for t in failed if adapter.from_optuna(t.params) is not None]
     failed_params = [{name: (fixed | p)[name] for name in space.names} for p in inside]
     for trial in failed:
-        if is_failure(trial) and adapter.from_optuna(trial.params) is not None:
+        told = has_fail_value(trial) or not is_failure(trial)
+        if not told and adapter.from_optuna(trial.params) is not None:
             optimizer.add_failure(fixed | trial.params)
     confirmed: list[dict[str, Any]] = []
     if race is not None:
@@ -122,12 +126,13 @@ def analyze(
         optimizer.resume_confirmation(confirmed, runs)
     best = optimizer.recommend(level=level)
     course[-1] = (n, best)
+    ran = np.array([not has_fail_value(trial) for trial in modeled])
     durations = [outcome_of(trial).get("seconds") for trial in modeled]
     known = all(duration is not None for duration in durations)
     record = SearchRecord(
         optimizer=optimizer,
         params=params,
-        values=values,
+        values=optimizer._model.limited_values(),
         clipped=optimizer.clipped,
         recommendation=best,
         course=course,
@@ -154,7 +159,7 @@ def analyze(
         slices=[Slice(name, *slice_of(record, name)) for name in record.names],
         importance=importance(optimizer, level=level),
         record=record,
-        tails=_residual_tails(values - optimizer.predict(params, level=level).mean),
+        tails=_residual_tails((values - optimizer.predict(params, level=level).mean)[ran]),
     )
 
 

@@ -20,7 +20,7 @@ from tailproof.tune.summary import (
     seconds_text,
     tails_text,
 )
-from tailproof.tune.trial_queue import outcome_of
+from tailproof.tune.trial_queue import has_fail_value, outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -57,6 +57,7 @@ def report_values(
         "most_extreme": _report_rows_of_extremes(analysis),
         "tails": tails_text(analysis),
         "failed": len(analysis.failed),
+        "with_fail_value": any(has_fail_value(trial) for trial in analysis.failed),
         "last_failed": _report_rows_of_failures(analysis.failed),
     }
 

@@ -40,7 +40,7 @@ KEPT_OUTPUT = 24_000  # characters a stream of a failed trial's output in the st
 _IDLE = 1.0  # seconds between reads when other workers run the last trials
 _READ_INTERVAL = 0.5  # seconds of work between reads while there are places enough
 _PLACES_ENOUGH = 32
-_CONFIRMING = "confirming: the few best settings and the baseline run in turns"
+_CONFIRMING = "confirming: the few best settings{} run in turns"
 
 
 class End(Enum):
@@ -141,7 +141,8 @@ class Worker:
             claim = None
             if counts.taken < self._queue.budget:
                 if self._patiently(functools.partial(self._phases.before_trial, counts)):
-                    self._emit(Event("look", counts, reason=_CONFIRMING))
+                    those = "" if request.baseline is None else " and the baseline"
+                    self._emit(Event("look", counts, reason=_CONFIRMING.format(those)))
                 claim = self._patiently(self._queue.claim)
             if claim is None:
                 self._idle()

@@ -48,6 +48,59 @@ def test_a_fail_value_is_the_payoff_of_failed_trials():
     assert opt.recommend().params["x"] <= 0.6
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_far_fail_value_does_not_widen_the_intervals_of_what_runs(seed):
+    def width(fail_value):
+        rng = np.random.default_rng(seed)
+        opt = tp.Optimizer(SQUARE, fail_value=fail_value, seed=seed)
+        for _ in range(40):
+            trial = opt.ask()
+            x, y = trial.params["x"], trial.params["y"]
+            if x > 0.6:
+                opt.fail(trial)
+            else:
+                opt.tell(trial, 0.1 * rng.standard_normal() - (x - 0.4) ** 2 - (y - 0.5) ** 2)
+        found = opt.predict({"x": 0.4, "y": 0.5})
+        return found.upper - found.lower
+
+    # As far as a value just below the payoffs; ten times wider if it were told as it is.
+    assert width(-1e6) < 3.0 * width(-1.0)
+
+
+def test_what_failed_trials_are_given_is_no_tail():
+    rng = np.random.default_rng(0)
+    opt = tp.Optimizer(SQUARE, fail_value=-1e6)
+    for _ in range(60):
+        trial = opt.ask()
+        x, y = trial.params["x"], trial.params["y"]
+        if x > 0.6:
+            opt.fail(trial)
+        else:
+            opt.tell(trial, 0.1 * rng.standard_normal() - (x - 0.4) ** 2 - (y - 0.5) ** 2)
+    assert len(opt.failures) > 0
+    assert "heavy-tailed" not in opt.recommend().tails
+
+
+def test_the_limit_of_a_fail_value_survives_saving_amid_fits(tmp_path):
+    opt = tp.Optimizer(SQUARE, fail_value=-1e5)
+    crashing(opt, 23)
+    opt.recommend()
+    opt.save(tmp_path / "run.npz")
+    again = tp.load(tmp_path / "run.npz")
+    assert crashing(again, 20) == crashing(opt, 20)
+    assert again.recommend() == opt.recommend()
+
+
+def test_a_failure_elsewhere_may_have_a_payoff_of_its_own():
+    opt = tp.Optimizer(SQUARE)
+    params = {"x": 0.9, "y": 0.5}
+    opt.add_failure(params, "crash", value=-3.0)
+    opt.add_failure(params, "crash")
+    assert [done.value for done in opt.trials] == [-3.0]
+    assert [failure.reason for failure in opt.failures] == ["crash", "crash"]
+    assert opt.failure_probability([params])[0] > 0.6  # both failed, none succeeded
+
+
 def test_everything_may_fail():
     opt = tp.Optimizer(MIXED, avoid_failures=True)
     for trial in opt.ask(3):

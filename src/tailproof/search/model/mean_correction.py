@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from tailproof.means.pareto_tail import mean_beyond
 from tailproof.search.model.constants import OUTLIER, TAIL
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.outlier_rate import RatePosterior, condition_rate, learn_rate
@@ -152,13 +153,7 @@ def condition_correction(
 def hidden_means(x: Array, weights: Array, bound: float) -> tuple[float, float]:
     """Return estimates of E[(-x - bound)+] and E[(x - bound)+], which truncation hides.
 
-    A Pareto law is fitted to the largest tenth of either side (Hill's estimator, as if a few more
-    values had been seen whose index is `TAIL.index`): beyond a threshold u that has a share q of
-    the weights above it,
-
-        E[(x - b)+] = q (b / u)^-index b / (index - 1).
-
-    The index is at least `TAIL.least_index`, so that no value moves the estimate without limit.
+    They follow a Pareto law fitted to the largest tenth of either side (`mean_beyond`).
 
     Examples
     --------
@@ -174,14 +169,11 @@ def hidden_means(x: Array, weights: Array, bound: float) -> tuple[float, float]:
 def _hidden_above(x: Array, weights: Array, bound: float) -> float:
     """Return an estimate of E[(x - bound)+] from values x (n,) with weights (n,)."""
     order = np.argsort(x, kind="stable")[-max(math.ceil(len(x) / 10), 4) :]
-    largest, n_larger = x[order], len(order) - 1
-    u = float(largest[0])
-    if u <= 0.0 or u >= bound or n_larger < 1 or largest[-1] == u:
+    largest = x[order]
+    if not 0.0 < largest[0] < bound:
         return 0.0
-    logs = float(np.log(largest[1:] / u).sum()) + TAIL.prior_values / TAIL.index
-    index = max((n_larger + TAIL.prior_values) / logs, TAIL.least_index)
     share = float(weights[order].sum() / weights.sum())
-    return share * (bound / u) ** -index * bound / (index - 1.0)
+    return mean_beyond(largest, share, bound, TAIL.least_index, TAIL.prior_values, TAIL.index)
 
 
 def tuning_free_bound(values: Array, exceedances: float, largest: float = math.inf) -> float:
