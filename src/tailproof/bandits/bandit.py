@@ -101,6 +101,7 @@ class Bandit:
         first = exploration.KERNEL_DESIGN_ARMS if kernel else exploration.DESIGN_ARMS
         self._design = self._rng.permutation(n)[:first]
         self._factor = self.explore
+        self._active_at_refresh = self._active.copy()  # which the factor was computed for
 
     # -- asking
 
@@ -208,7 +209,10 @@ class Bandit:
         """Adapt to shared quantities that were estimated anew."""
         s = self._statistics
         if self._prior is not None:
+            if s.log.restarted == s.log.count:  # from the log alone; so is the kernel
+                self._prior = KernelPrior(self._arms.inputs, self._similarity)
             self._prior.refresh(s)
+        self._active_at_refresh = self._active.copy()
         competitors = exploration.count_competitors(s, self._prior, self._active)
         self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
 
@@ -223,6 +227,7 @@ class Bandit:
         self._arms = self._arms.extended(arms)
         count = len(self._arms) - len(self._active)
         self._statistics.add_arms(count)
+        self._statistics.log.events.append((len(self), "arms", count))
         self._active = np.concatenate([self._active, np.ones(count, dtype=bool)])
         self._pending = np.concatenate([self._pending, np.zeros(count, dtype=np.int64)])
         if self._prior is not None:
