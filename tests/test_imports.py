@@ -119,15 +119,15 @@ def test_importing_the_library_and_its_commands_loads_nothing_heavy():
 
 
 def test_ctrl_c_is_handled_before_anything_slow_is_imported():
-    # Until `tailproof.cli` is imported, Ctrl-C gives the interpreter's traceback.
+    # Until `tailproof.__main__` is imported, Ctrl-C gives the interpreter's traceback.
     loaded = subprocess.run(
-        [sys.executable, "-S", "-c", "import tailproof.cli, sys; print(*sys.modules)"],
+        [sys.executable, "-S", "-c", "import tailproof.__main__, sys; print(*sys.modules)"],
         env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    assert not {"typing", "re", "argparse", "numpy"} & set(loaded)
+    assert not {"enum", "signal", "typing", "re", "argparse", "numpy"} & set(loaded)
 
 
 def test_the_practical_optimizer_needs_no_compiler():
