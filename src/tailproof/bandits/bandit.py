@@ -181,6 +181,7 @@ class Bandit:
         self._tell_many(numbers, payoffs)
 
     def _tell_many(self, numbers: NDArray[np.int64], payoffs: Array) -> None:
+        """Tell a `Bandit` checked payoffs of checked arms; many at once are estimated once."""
         if len(numbers) != len(payoffs):
             raise ValueError(
                 f"`payoff` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
@@ -198,6 +199,7 @@ class Bandit:
             self._refreshed()
 
     def _tell_one(self, number: int, payoff: float) -> None:
+        """Tell a `Bandit` one checked payoff, larger is better."""
         if self._statistics.add(number, payoff):
             self._refreshed()
         elif self._prior is not None:
@@ -327,6 +329,7 @@ class Bandit:
 
     @property
     def _sign(self) -> float:
+        """-1 if the payoffs told to a `Bandit` are minimized, else 1."""
         return -1.0 if self.minimize else 1.0
 
     def predict(self, level: float = 0.9) -> ArmTable:
@@ -399,6 +402,7 @@ class Bandit:
         return catoni_sequence(self.payoffs(arm), moment_bound, order=order, level=level)
 
     def _require_payoffs(self, what: str) -> None:
+        """Raise an error if a `Bandit` has no payoff to answer from."""
         if not len(self):
             raise ValueError(f"`{what}` needs at least one payoff, but none has been told.")
 

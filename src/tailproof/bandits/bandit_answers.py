@@ -84,6 +84,7 @@ def estimate(
 def _posterior_interval(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float
 ) -> tuple[Array, Array, Array]:
+    """Return mean, lower and upper end of every arm by the posterior alone, in the user's units."""
     mean, std = posterior(statistics, prior)
     mean, half = sign * mean, float(ndtri(0.5 + 0.5 * level)) * std
     return mean, mean - half, mean + half

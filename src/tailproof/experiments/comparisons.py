@@ -76,17 +76,17 @@ class VariantComparison:
 
     @property
     def difference(self) -> float:
-        """Mean of the variant minus that of its base."""
+        """Mean regret of a variant of the reproduction minus that of its base policy."""
         return self.mean - self.base_mean
 
     @property
     def flat(self) -> bool:
-        """Whether the curve changes by less than `FLAT` over its last nine tenths."""
+        """Whether a variant's regret changes by less than `FLAT` over its last nine tenths."""
         return abs(self.mean - self.early) < FLAT * self.early
 
     @property
     def verdict(self) -> str:
-        """Return "lower", "higher" or, where the interval holds zero, "no different"."""
+        """Return "lower", "higher" or, where the interval holds zero, "no different" regret."""
         if self.lower is None or self.upper is None or self.lower <= 0.0 <= self.upper:
             return "no different"
         return "lower" if self.upper < 0.0 else "higher"
