@@ -308,7 +308,7 @@ def _is_surely_definite(gram: Array, scale: float) -> bool:
 
 
 def _nearest_semidefinite(gram: Array, scale: float) -> Array:
-    """Return a symmetric matrix with what rounding made negative in its eigenvalues set to zero."""
+    """Return a kernel matrix with what rounding made negative in its eigenvalues set to zero."""
     values, vectors = np.linalg.eigh(gram)
     if values[0] < -1e-8 * scale:
         raise ValueError(

@@ -48,7 +48,7 @@ def draw_width(competitors: float, payoffs: int) -> float:
 
 
 def count_competitors(statistics: ArmStatistics, prior: KernelPrior | None, active: Flags) -> float:
-    """Return how many different active arms have mean + 2 std above the best mean."""
+    """Return how many active arms may be the best: mean + 2 std is above the best mean."""
     if prior is None:
         return float(compiled.count_competitors(statistics.mean, statistics.std, active, 2.0))
     mean, std = prior.posterior(statistics)

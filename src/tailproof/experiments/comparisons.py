@@ -137,17 +137,17 @@ class TruncationFit:
 
     @property
     def error(self) -> float:
-        """Largest |mean - f| of the truncated fit over the arms."""
+        """Largest |mean - f| over the arms of the truncated fit in panel f."""
         return float(np.abs(self.mean - self.f).max())
 
     @property
     def worst_arm(self) -> int:
-        """The arm with the largest error of the truncation."""
+        """The arm of panel f with the largest error of the truncation."""
         return int(np.abs(self.mean - self.f).argmax())
 
     @property
     def band_holds_f(self) -> bool:
-        """Whether f lies inside mean +- std at every arm."""
+        """Whether f lies inside mean +- std at every arm of panel f."""
         return bool((np.abs(self.mean - self.f) <= self.std).all())
 
 
