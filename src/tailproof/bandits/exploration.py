@@ -48,7 +48,7 @@ def draw_width(competitors: float, payoffs: int) -> float:
 
 
 def count_competitors(statistics: ArmStatistics, prior: KernelPrior | None, active: Flags) -> float:
-    """Return how many active arms may be the best: mean + 2 std is above the best mean."""
+    """Return how many different active arms have mean + 2 std above the best mean."""
     if prior is None:
         return float(compiled.count_competitors(statistics.mean, statistics.std, active, 2.0))
     mean, std = prior.posterior(statistics)
@@ -89,13 +89,11 @@ def draw_arm(
 
 
 def _unplayed_arms(s: ArmStatistics, active: Flags) -> NDArray[np.int64]:
-    """Return the active arms without payoffs; none once there are four payoffs an arm."""
     if s.log.count >= 4 * len(active):
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(active & (s.counts == 0.0))
 
 
 def _normal(rng: np.random.Generator, count: int) -> Array:
-    """Return normal numbers for the draws of arms' means, in single precision if they are many."""
     dtype = np.float32 if count >= _SINGLE_PRECISION_FROM else np.float64
     return np.asarray(rng.standard_normal(count, dtype=dtype), dtype=np.float64)

@@ -31,7 +31,7 @@ class CommonPayoffs:
         self._drawn: dict[int, list[float]] = {}
 
     def of(self, arm: int) -> list[float]:
-        """Return the payoffs of an arm in every round of a repetition, common to all policies."""
+        """Return the arm's common payoff in every round."""
         payoffs = self._drawn.get(arm)
         if payoffs is None:
             rng = np.random.default_rng(self._sequence)
