@@ -1,6 +1,6 @@
 """How often intervals of `Bandit` contain the mean, by law of the payoffs.
 
-    python benchmarks/bandit_coverage.py --quick          # half a minute
+    python benchmarks/bandit_coverage.py --quick          # a few seconds
     python benchmarks/bandit_coverage.py                  # some minutes
 
 Practical: the 90 % interval of `recommend()` for the arm it recommends. Confidence sequence: the
@@ -43,13 +43,13 @@ def one_run(law: str, arms: int, rounds: int, seed: int) -> tuple[bool, float, b
 
 def main(argv=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="20 runs")
+    parser.add_argument("--quick", action="store_true", help="6 runs")
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--arms", type=int, default=6)
     parser.add_argument("--rounds", type=int, nargs="+", default=[300, 1_000, 3_000])
     args = parser.parse_args(argv)
     if args.quick:
-        args.runs, args.rounds = 20, [300]
+        args.runs, args.rounds = 6, [200]
     rows = []
     for law in LAWS:
         for rounds in args.rounds:

@@ -60,12 +60,12 @@ def regret(policy, f: np.ndarray, noise: np.ndarray) -> float:
 
 def main(argv=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="1 seed, 100 rounds")
+    parser.add_argument("--quick", action="store_true", help="1 seed, 40 rounds")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=2_000)
     args = parser.parse_args(argv)
     if args.quick:
-        args.seeds, args.rounds = 1, 100
+        args.seeds, args.rounds = 1, 40
     rows, names = [], []
     for shape in ("line", "plane"):
         X = points(shape)

@@ -33,11 +33,11 @@ def loop(bandit: tp.Bandit, means: np.ndarray, rounds: int) -> tuple[float, floa
 
 def cases(quick: bool) -> list[tuple[str, object, int]]:
     rng = np.random.default_rng(1)
-    many = 2_000 if quick else 100_000
-    plane = 500 if quick else 10_000
+    many = 1_000 if quick else 100_000
+    plane = 200 if quick else 10_000
     return [
-        ("100 labels", [f"arm {i}" for i in range(100)], 2_000 if quick else 50_000),
-        ("100 on a line", np.linspace(0, 1, 100)[:, None], 500 if quick else 10_000),
+        ("100 labels", [f"arm {i}" for i in range(100)], 500 if quick else 50_000),
+        ("100 on a line", np.linspace(0, 1, 100)[:, None], 200 if quick else 10_000),
         (f"{many:,} labels", [f"arm {i}" for i in range(many)], 200 if quick else 5_000),
         (f"{plane:,} in the plane", rng.random((plane, 2)), 100 if quick else 1_000),
     ]

@@ -22,7 +22,7 @@ MIXED = tp.Space(
 TABLE = tp.Configurations([{"x": i / 3.0, "on": i % 2 == 0} for i in range(12)])
 EARLY = tp.Options(n_initial=4)  # so that few payoffs reach the model
 
-Optimizer = tp.Optimizer | ArmOptimizer
+Optimizer = tp.Optimizer | ArmOptimizer | tp.Bandit
 SEARCHES: dict[str, Callable[[int], tp.Optimizer]] = {
     "Optimizer, mixed": lambda seed: tp.Optimizer(MIXED, seed=seed, options=EARLY),
     "Optimizer, minimize": lambda seed: tp.Optimizer(
@@ -49,6 +49,16 @@ POLICIES: dict[str, Callable[[int], ArmOptimizer]] = {
     ),
     "moma_gp_ucb": lambda seed: tp.moma_gp_ucb(
         ARMS, KERNEL, features=tp.Exact(), **THEORY, seed=seed
+    ),
+}
+
+BANDITS: dict[str, Callable[[int], tp.Bandit]] = {
+    "Bandit, labels": lambda seed: tp.Bandit(["ant", "bee", "cat", "cow"], seed=seed),
+    "Bandit, drift": lambda seed: tp.Bandit([7, 5, 3], half_life=9.0, minimize=True, seed=seed),
+    "Bandit, line": lambda seed: tp.Bandit(np.linspace(0.0, 1.0, 9)[:, None], seed=seed),
+    "Bandit, grid": lambda seed: tp.Bandit(MIXED, grid=3, seed=seed),
+    "Bandit, similarity": lambda seed: tp.Bandit(
+        ["ant", "bee", "cat"], similarity=GRAM, explore=0.5, seed=seed
     ),
 }
 
@@ -79,25 +89,30 @@ class Tally:
         return "\n".join([line + (f" ({remarks})" if remarks else ""), *self.broken])
 
 
-def payoff(rng: np.random.Generator) -> float:
+def payoff(rng: np.random.Generator, largest: float = 1e200) -> float:
     """Return a heavy-tailed payoff, now and then an extreme one."""
     if rng.random() < 0.03:
-        return float(rng.choice([0.0, -0.0, 5e-324, 1e200, -1e200, 1e-200]))
+        return float(rng.choice([0.0, -0.0, 5e-324, largest, -largest, 1e-200]))
     return float(rng.standard_t(1.2) * 10.0 ** rng.uniform(-1, 3))
 
 
 def run(optimizer: Any, rounds: int, rng: np.random.Generator) -> None:
     """Ask and tell."""
     for _ in range(rounds):
-        optimizer.tell(optimizer.ask(), payoff(rng))
+        optimizer.tell(optimizer.ask(), payoff(rng, largest_payoff(optimizer)))
 
 
-def places(optimizer: Optimizer) -> Any:
-    """Return points to predict at: all arms, or a few configurations of the space."""
-    if isinstance(optimizer, ArmOptimizer):
-        return None
+def largest_payoff(optimizer: Optimizer) -> float:
+    """Return the size of extreme payoffs."""
+    return 1e140 if isinstance(optimizer, tp.Bandit) else 1e200
+
+
+def predicted(optimizer: Optimizer) -> Any:
+    """Return predictions of all arms, or of a few configurations of the space."""
+    if not isinstance(optimizer, tp.Optimizer):
+        return optimizer.predict()
     cube = np.random.default_rng(0).random((4, optimizer.space.dimension))
-    return [optimizer.space.params(u) for u in cube]
+    return optimizer.predict([optimizer.space.params(u) for u in cube])
 
 
 def plain(value: Any) -> Any:
@@ -114,7 +129,7 @@ def behavior(optimizer: Optimizer, asks: int = 3) -> list[Any]:
     seen = [repr(optimizer), plain(told(optimizer)), plain(optimizer.pending)]
     for i in range(asks):
         if len(optimizer):
-            seen.append(plain(optimizer.predict(places(optimizer))))
+            seen.append(plain(predicted(optimizer)))
             seen.append(plain(optimizer.recommend()))
         asked = optimizer.ask()
         seen.append(plain(asked))
@@ -127,6 +142,9 @@ def told(optimizer: Optimizer) -> Any:
     if isinstance(optimizer, ArmOptimizer):
         history = optimizer.history
         return list(zip(history.indices.tolist(), history.payoffs.tolist(), strict=True))
+    if isinstance(optimizer, tp.Bandit):
+        log, sign = optimizer._statistics.log, -1.0 if optimizer.minimize else 1.0
+        return list(zip(log.arms.tolist(), (sign * log.payoffs).tolist(), strict=True))
     return [(done.trial.number, done.trial.params, done.value) for done in optimizer.trials]
 
 
@@ -142,6 +160,8 @@ def rebuilt(optimizer: Optimizer) -> Optimizer:
         for done in optimizer.trials:
             same.add(done.trial.params, **done.told)
         return same
+    if isinstance(optimizer, tp.Bandit):
+        return rebuilt_bandit(optimizer)
     config = optimizer.config
     generator = np.random.Generator(
         getattr(np.random, optimizer.random_states()[0]["bit_generator"])()
@@ -154,9 +174,32 @@ def rebuilt(optimizer: Optimizer) -> Optimizer:
     return policy
 
 
+def rebuilt_bandit(bandit: tp.Bandit) -> tp.Bandit:
+    """Return a new bandit on the same arms, told the same payoffs, together or one by one."""
+    inputs, similarity = bandit._arms.inputs, bandit._similarity
+    arms: Any = bandit.arms if inputs is None else inputs
+    log, history = bandit._statistics.log, told(bandit)
+    first = len(arms) - sum(count for _, kind, count in log.events if kind == "arms")
+    same = tp.Bandit(
+        arms[:first],
+        similarity=similarity,
+        minimize=bandit.minimize,
+        half_life=bandit.half_life,
+        explore=bandit.explore,
+    )
+    for at, kind, count in [*log.events, (len(history), "", 0)]:
+        for index, value in history[len(same) : at]:
+            same.tell_index(index, value)
+        if kind == "payoffs":
+            same.tell_index(*map(np.array, zip(*history[at : at + count], strict=True)))
+        elif kind == "arms":
+            same.add_arms(arms[len(same.arms) : len(same.arms) + count])
+    return same
+
+
 def predictions(optimizer: Optimizer) -> np.ndarray:
     """Return predicted means and bands, (k, 3)."""
-    found = optimizer.predict(places(optimizer))
+    found = predicted(optimizer)
     return np.stack([found.mean, found.lower, found.upper], axis=1)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 import tailproof as tp
 from probe_cases import (
+    BANDITS,
     POLICIES,
     SEARCHES,
     Optimizer,
@@ -42,9 +43,14 @@ def probe(count: int, folder: Path, seed: int = 0) -> list[Tally]:
     """Mutate files in every way in turn, and return what came of it."""
     rng = np.random.default_rng([seed, 1])
     originals = {}
-    for i, (name, build) in enumerate((SEARCHES | POLICIES).items()):
+    for i, (name, build) in enumerate((SEARCHES | POLICIES | BANDITS).items()):
         optimizer: Any = build(i)
         run(optimizer, 14, rng)
+        if name == "Bandit, labels":
+            optimizer.tell_index(np.arange(9) % 3, [payoff(rng, 1e140) for _ in range(9)])
+            optimizer.add_arms(["dog", "eel"])
+            optimizer.retire("ant")
+            run(optimizer, 5, rng)
         optimizer.ask(), optimizer.ask()
         path = folder / f"{i}.npz"
         optimizer.save(path)

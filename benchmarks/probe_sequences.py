@@ -17,16 +17,18 @@ import numpy as np
 
 import tailproof as tp
 from probe_cases import (
+    BANDITS,
     POLICIES,
     SEARCHES,
     Optimizer,
     Tally,
     choices,
     payoff,
-    places,
     plain,
+    predicted,
     told,
 )
+from tailproof.bandits.optimizer import ArmOptimizer
 
 BAD_PAYOFFS = (math.nan, math.inf, -math.inf, "x", None, 1e300, [1.0, math.nan], True, {})
 BAD_PLACES = (None, -1, 99, 10**30, 0.5, "nobody", [], {}, [[]], [[0.123, 4.0]], np.nan, object())
@@ -40,9 +42,10 @@ class Broken(Exception):
 def probe(count: int, folder: Path, seed: int = 0) -> list[Tally]:
     """Run sequences on every optimizer in turn, and return what came of it."""
     tallies = []
-    for index, (name, build) in enumerate((SEARCHES | POLICIES).items()):
+    cases = SEARCHES | POLICIES | BANDITS
+    for index, (name, build) in enumerate(cases.items()):
         tally = Tally(f"call sequences, {name}")
-        for number in range(index, count, len(SEARCHES) + len(POLICIES)):
+        for number in range(index, count, len(cases)):
             rng = np.random.default_rng([seed, 2, number])
             calls: list[str] = []
             try:
@@ -65,6 +68,8 @@ def sequence(optimizer: Optimizer, path: Path, rng: np.random.Generator, calls: 
     """Call an optimizer, and after a save its loaded copy too, in random order."""
     twins, ledger = [optimizer], told(optimizer)
     operations = SEARCH if isinstance(optimizer, tp.Optimizer) else POLICY
+    if isinstance(optimizer, tp.Bandit):
+        operations = BANDIT
     names, weights = list(operations), np.array([weight for weight, _ in operations.values()])
     for _ in range(int(rng.integers(*LENGTHS))):
         name = names[int(rng.choice(len(names), p=weights / weights.sum()))]
@@ -112,9 +117,9 @@ def ask(optimizer: Any, rng: np.random.Generator) -> Any:
 
 
 def predict(optimizer: Any, rng: np.random.Generator) -> Any:
-    if isinstance(optimizer, tp.Optimizer) and not len(optimizer):
-        return refuses(optimizer, lambda: optimizer.predict(places(optimizer)))
-    found = optimizer.predict(places(optimizer))
+    if not isinstance(optimizer, ArmOptimizer) and not len(optimizer):
+        return refuses(optimizer, lambda: predicted(optimizer))
+    found = predicted(optimizer)
     finite(found.mean, found.lower, found.upper)
     return plain(found)
 
@@ -282,4 +287,56 @@ POLICY = {
     "save": (1.0, None),
     "bad-tell": (1.0, bad_tell_arm),
     "bad-predict": (0.5, bad_predict),
+}
+
+
+# ---- bandits -----------------------------------------------------------------------------------
+
+
+def tell_bandit(bandit: Any, rng: np.random.Generator) -> Any:
+    count, arms = int(rng.choice([1, 1, 1, 3, 12, 40])), bandit.arms
+    index = rng.integers(len(arms), size=count)
+    values, before = [payoff(rng, 1e140) for _ in range(count)], len(bandit)
+    if count == 1 and rng.random() < 0.7:
+        bandit.tell(arms[int(index[0])], values[0])
+    else:
+        bandit.tell_index(index, values)
+    if told(bandit)[before:] != list(zip(index.tolist(), values, strict=True)):
+        raise Broken("a payoff told is not there")
+    return plain(bandit.pending)
+
+
+def bad_tell_bandit(bandit: Any, rng: np.random.Generator) -> Any:
+    if rng.random() < 0.5:
+        bad = choices(rng, BAD_PAYOFFS)
+        return refuses(bandit, lambda: bandit.tell(choices(rng, bandit.arms), bad))
+    bad = choices(rng, (None, -1, 99, 10**30, "nobody", [[]], [[0.123, 4.0]], np.nan, object()))
+    text = refuses(bandit, lambda: bandit.tell(bad, 1.0))
+    return text.partition(" at 0x")[0]
+
+
+def retire(bandit: Any, rng: np.random.Generator) -> Any:
+    """Retire an arm, unless it is the last but two, or let one be played again."""
+    place = int(rng.integers(len(bandit.arms)))
+    if bandit.active.sum() > 2 and rng.random() < 0.6:
+        bandit.retire(bandit.arms[place])
+    else:
+        bandit.restore(bandit.arms[place])
+    return plain(bandit.active)
+
+
+def recommend_arm(bandit: Any, rng: np.random.Generator) -> Any:
+    if not (bandit.active & (bandit.counts > 0)).any():
+        return refuses(bandit, bandit.recommend)
+    return recommend(bandit, rng)
+
+
+BANDIT = {
+    "ask": (4.0, ask),
+    "tell": (6.0, tell_bandit),
+    "retire": (1.0, retire),
+    "predict": (1.0, predict),
+    "recommend": (1.0, recommend_arm),
+    "save": (1.5, None),
+    "bad-tell": (1.0, bad_tell_bandit),
 }

@@ -55,16 +55,16 @@ class Plan:
 
 
 QUICK = Plan(
-    horizon=400,
-    sizes=(50, 100, 200),
-    literal_size=100,
+    horizon=200,
+    sizes=(30, 60, 90),
+    literal_size=50,
     rounds=16,
     slices=2,
     blocks=2,
     slow_repetitions=2,
     repetitions=2,
     scale_arms=1_100,  # above this size ridge regression and coordinates take the large form
-    scale_payoffs=400,
+    scale_payoffs=200,
     scale_budget=5.0,
     smoke_test=True,
 )

@@ -1,4 +1,10 @@
 import os
+import sys
+
+# The tests start hundreds of interpreters: without bytecode each compiles the package again, and
+# each worker of pytest-xdist all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # One thread: the matrices are small, and results must not depend on how many cores there are.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

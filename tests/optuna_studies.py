@@ -30,6 +30,15 @@ def bowl(trial):
     return (x - 0.3) ** 2 + (y - 0.6) ** 2 + 0.05 * math.sin(97.0 * x)
 
 
+def stepwise_bowl(trial):
+    """`bowl`, reported in nine steps, for a study with a pruner."""
+    value = bowl(trial)
+    for step in range(9):
+        trial.report(value, step)
+    trial.should_prune()  # lets the pruner set up its brackets
+    return value
+
+
 def bowl_study(trials=7, sampler=None, **more):
     study = a_study(sampler, **more)
     study.optimize(bowl, n_trials=trials)

@@ -30,11 +30,12 @@ class Interrupt:
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name == sys.argv[1]:
+        if name == module:
             Interrupt()
-from tailproof.cli import main
+from tailproof.__main__ import run
+module = sys.argv.pop(1)
 sys.meta_path.insert(0, Finder)
-sys.exit(main(sys.argv[2:]))
+run()
 """
 TUNE = ("tune", "--minimize", "--int", "n", "1", "9", "--", "sh", "-c", "echo $1", "sh", "{n}")
 REPRODUCE = ("reproduce", "f", "--rounds", "40", "--repetitions", "4")
@@ -43,6 +44,7 @@ REPRODUCE = ("reproduce", "f", "--rounds", "40", "--repetitions", "4")
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
+        ("tailproof.cli", ("--version",)),
         ("argparse", ("--version",)),
         ("tailproof.tune.session", TUNE),
         ("optuna", TUNE),

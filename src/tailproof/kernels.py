@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, kve
 
-from tailproof._util import checks
+from tailproof._util import checks, linalg
 
 Array = NDArray[np.float64]
 
@@ -241,15 +241,15 @@ class Precomputed(_Arithmetic):
         if gram.shape[0] != gram.shape[1] or gram.shape[0] == 0:
             raise ValueError(f"`gram` must be square and not empty, but got shape {gram.shape}.")
         scale = float(np.abs(gram).max())
-        asymmetry = _asymmetry(gram)
+        asymmetry = linalg.asymmetry(gram)
         if asymmetry > 1e-10 * scale:
             raise ValueError(
                 f"`gram` must be symmetric, but got |gram - gram.T| up to {asymmetry:g}."
             )
         if asymmetry > 0.0:
             gram = (gram + gram.T) / 2.0
-        if not _is_surely_definite(gram, scale):
-            gram = _nearest_semidefinite(gram, scale)
+        if not linalg.is_surely_definite(gram, scale):
+            gram = linalg.nearest_semidefinite(gram, scale)
         gram.flags.writeable = False
         object.__setattr__(self, "gram", gram)
 
@@ -277,47 +277,6 @@ class Precomputed(_Arithmetic):
                 f"but got {X[np.argmin(valid)].tolist()}; use Finite(labels)."
             )
         return first.astype(np.intp)
-
-
-def _asymmetry(gram: Array, tile: int = 512) -> float:
-    """Return the largest |gram - gram.T|, by tiles: a large matrix's columns are not in cache."""
-    starts = range(0, len(gram), tile)
-    return max(
-        float(np.abs(gram[i : i + tile, j : j + tile] - gram[j : j + tile, i : i + tile].T).max())
-        for i in starts
-        for j in starts
-        if j <= i
-    )
-
-
-def _is_surely_definite(gram: Array, scale: float) -> bool:
-    """Whether no eigenvalue can be below -1e-13 scale: far cheaper than finding the eigenvalues."""
-    diagonal = np.diagonal(gram)
-    # Every eigenvalue is within the sum of the other entries' sizes of a diagonal entry.
-    with np.errstate(over="ignore"):
-        dominant = bool(np.all(diagonal >= np.abs(gram).sum(axis=1) - diagonal))
-    if dominant:
-        return True
-    shifted = gram.copy()
-    np.fill_diagonal(shifted, diagonal + 1e-13 * scale)
-    try:
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _nearest_semidefinite(gram: Array, scale: float) -> Array:
-    """Return a symmetric matrix with what rounding made negative in its eigenvalues set to zero."""
-    values, vectors = np.linalg.eigh(gram)
-    if values[0] < -1e-8 * scale:
-        raise ValueError(
-            f"`gram` must be positive semi-definite, but got an eigenvalue of {values[0]:g}."
-        )
-    if values[0] < -1e-13 * scale:  # above double rounding: from the matrix's own computation
-        gram = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        gram = (gram + gram.T) / 2.0
-    return gram
 
 
 def _kernel(name: str, value: Kernel) -> Kernel:

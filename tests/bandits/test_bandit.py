@@ -239,6 +239,9 @@ def test_a_space_is_taken_as_a_grid():
         mean = -((arm["x"] - 0.75) ** 2) * 20 + (arm["mode"] == "fast")
         bandit.tell(arm, float(mean + rng.standard_normal()))
     assert bandit.recommend().arm == {"x": 0.75, "mode": "fast", "seed": 3}
+    for wrong in (None, 3, 0.5, "a"):
+        with pytest.raises(ValueError, match="configurations of the grid"):
+            bandit.tell(wrong, 1.0)
     with pytest.raises(ValueError, match="configuration of the grid"):
         bandit.tell({"x": 0.1, "mode": "fast", "seed": 3}, 1.0)
     with pytest.raises(ValueError, match="grid"):
@@ -399,8 +402,9 @@ def test_answers_need_payoffs():
             answer()
 
 
-def test_answers_change_nothing():
-    bandit = tp.Bandit(LABELS, seed=0)
+@pytest.mark.parametrize("half_life", [None, 20])
+def test_answers_change_nothing(half_life):
+    bandit = tp.Bandit(LABELS, half_life=half_life, seed=0)
     play(bandit, 60)
     before = state(bandit)
     bandit.predict(), bandit.recommend(), bandit.probabilities(), repr(bandit)

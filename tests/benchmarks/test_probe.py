@@ -17,15 +17,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
 
 
 def test_a_small_run_holds_and_prints_its_counts(monkeypatch, capsys):
-    arguments = ["--files", "60", "--sequences", "40", "--kills", "0", "--restarts", "0"]
+    arguments = ["--files", "60", "--sequences", "45", "--kills", "0", "--restarts", "0"]
     monkeypatch.setattr(sys, "argv", ["probe.py", *arguments])
     assert probe.main() == 0
     out = capsys.readouterr().out
     for kind in probe_files.MUTATIONS:
         assert f"state files, {kind}: tried 12, held 12, broke 0" in out
-    for name in probe_cases.SEARCHES | probe_cases.POLICIES:
-        assert f"call sequences, {name}: tried 4, held 4, broke 0" in out
-    assert "all: tried 100, held 100, broke 0" in out
+    for name in probe_cases.SEARCHES | probe_cases.POLICIES | probe_cases.BANDITS:
+        assert f"call sequences, {name}: tried 3, held 3, broke 0" in out
+    assert "all: tried 105, held 105, broke 0" in out
 
 
 def saved(folder):

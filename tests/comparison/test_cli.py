@@ -11,25 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailproof import cli
+from command_line import runner, write
 from tailproof.comparison.benchmark_files import read_benchmark_file
 
 DATA = Path(__file__).parent / "data"
 
 
-def write(path, text):
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def run(capsys):
-    def call(*arguments):
-        code = cli.main(["compare", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return runner("compare", capsys)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Optuna's private names still mean what tailproof takes them for."""
 
-from optuna_studies import SQUARE, a_study, bowl, frozen, optuna
+from optuna_studies import SQUARE, a_study, frozen, optuna, stepwise_bowl
 from tailproof.integrations._optuna_internals import (
     enqueued_params,
     set_system_attr,
@@ -39,14 +39,7 @@ def test_a_sampler_gets_the_whole_study_behind_a_bracket():
     pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9)
     study = a_study(Watching(), pruner=pruner, study_name="a")
 
-    def stepwise(trial):
-        value = bowl(trial)
-        for step in range(9):
-            trial.report(value, step)
-        trial.should_prune()  # lets the pruner set up its brackets
-        return value
-
-    study.optimize(stepwise, n_trials=8)
+    study.optimize(stepwise_bowl, n_trials=8)
     parts = [part for part in seen if part is not study]
     assert parts  # Optuna wraps the study
     assert any(len(part.get_trials()) < 8 for part in parts)  # and shows a part of it

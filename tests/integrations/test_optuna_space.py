@@ -15,7 +15,15 @@ from optuna.distributions import (  # noqa: E402
 )
 from optuna.trial import TrialState  # noqa: E402
 
-from optuna_studies import a_sampler, a_study, bowl, bowl_study, frozen, optimizer_of  # noqa: E402
+from optuna_studies import (  # noqa: E402
+    a_sampler,
+    a_study,
+    bowl,
+    bowl_study,
+    frozen,
+    optimizer_of,
+    stepwise_bowl,
+)
 from tailproof.integrations._optuna_space import SpaceAdapter, modeled  # noqa: E402
 from tailproof.integrations.optuna import recommend  # noqa: E402
 
@@ -199,14 +207,7 @@ def test_brackets_of_a_pruner_share_one_model():
     pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9)
     study = a_study(pruner=pruner, study_name="a")
 
-    def stepwise(trial):
-        value = bowl(trial)
-        for step in range(9):
-            trial.report(value, step)
-        trial.should_prune()  # lets the pruner set up its brackets
-        return value
-
-    study.optimize(stepwise, n_trials=10)
+    study.optimize(stepwise_bowl, n_trials=10)
     expected = optimizer_of(study).propose(10)
-    study.optimize(stepwise, n_trials=1)
+    study.optimize(stepwise_bowl, n_trials=1)
     assert study.trials[10].params == expected

@@ -173,7 +173,7 @@ def test_one_payoff_of_1e12_moves_the_recommended_value_by_less_than_half_its_in
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_nor_does_it_in_more_dimensions_however_few_the_payoffs(dimension, n):
     space = tp.Space(**{f"x{k}": tp.Float(0, 1) for k in range(dimension)})
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng([seed, n])
 
         def measure(params, i, rng=rng):
@@ -274,15 +274,14 @@ def test_one_payoff_of_1e12_among_120_moves_the_recommended_value_little(law, di
         "heavy": 0.3 * rng.standard_t(1.5, 120),
     }
     payoffs = mean + noise[law] if law in noise else np.exp(mean + 0.5 * rng.standard_normal(120))
-    for hit in (0, 60, 119):
-        found = []
-        for value in (payoffs[hit], 1e12):
-            opt = tp.Optimizer(space)
-            for k, (x, y) in enumerate(zip(points, payoffs, strict=True)):
-                params = {f"x{i}": float(u) for i, u in enumerate(x)}
-                opt.add(params, value if k == hit else y)
-            found.append(opt.recommend())
-        usual, after = found
+    found = []
+    for hit in (None, 0, 60, 119):
+        opt = tp.Optimizer(space)
+        for k, (x, y) in enumerate(zip(points, payoffs, strict=True)):
+            opt.add({f"x{i}": float(u) for i, u in enumerate(x)}, 1e12 if k == hit else y)
+        found.append(opt.recommend())
+    usual = found[0]
+    for after in found[1:]:
         assert abs(after.mean - usual.mean) < 0.5 * (after.upper - after.lower)
         assert abs(after.mean - usual.mean) < 3.0 * max(usual.upper - usual.lower, 0.5)
 

@@ -6,24 +6,14 @@ import sys
 import numpy as np
 import pytest
 
-from tailproof import cli
+from command_line import runner, write
 from tailproof._util import tables
 from tailproof.tails import diagnose_file, files
 
 
-def write(path, text):
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def run(capsys):
-    def call(*arguments):
-        code = cli.main(["diagnose", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return runner("diagnose", capsys)
 
 
 @pytest.fixture

@@ -9,16 +9,35 @@ from pathlib import Path
 
 import pytest
 
-# The command line with nothing but `tune`, so that these tests need no other command.
-RUN = """
+BLANK = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+# The command line with nothing but `tune`, so that these tests need no other command, and with
+# reports whose pictures are blank.
+RUN = f"""
 import argparse, sys
 from tailproof.tune import cli
 if __name__ == "__main__":
+    from tailproof.tune import plots
+    plots.picture = lambda analysis, name: {BLANK!r}
     parser = argparse.ArgumentParser(prog="tailproof")
     cli.add_parser(parser.add_subparsers(dest="command", required=True))
     arguments = parser.parse_args()
     sys.exit(arguments.run(arguments))
 """
+
+
+@pytest.fixture
+def real_pictures():
+    """Let the reports of a test have their pictures."""
+
+
+@pytest.fixture(autouse=True)
+def _blank_pictures(request, monkeypatch):
+    """Draw nothing in reports, which takes half of the time of a small session, unless asked to."""
+    if "real_pictures" not in request.fixturenames:
+        from tailproof.tune import plots
+
+        monkeypatch.setattr(plots, "picture", lambda analysis, name: BLANK)
 
 
 @pytest.fixture

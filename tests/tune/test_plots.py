@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 from tailproof.tune import plots
 
 
-def test_every_plot_is_well_formed_and_holds_no_script(analysis):
+def test_every_plot_is_well_formed_and_holds_no_script(analysis, real_pictures):
     drawn = plots.pictures(analysis)
     assert drawn.keys() == set(plots.NAMES) - {"seconds"}
     for svg in drawn.values():

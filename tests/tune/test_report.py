@@ -20,12 +20,12 @@ STUDY = {
 }
 
 
-def test_one_payoff_is_enough_for_a_report(study):
+def test_one_payoff_is_enough_for_a_report(study, real_pictures):
     first = analyze(study.trials[:1], SPACE, minimize=True, level=0.9, seed=0)
     assert "1 payoffs" in report_page(report_values(first, STUDY))
 
 
-def test_the_report_escapes_everything(analysis):
+def test_the_report_escapes_everything(analysis, real_pictures):
     page = report_page(report_values(analysis, STUDY))
     for harmful in ("<script", "<i>", "<b>", "<x>", "<again>", "s<1>", "<title>alert", "a<b"):
         assert harmful not in page.replace("<title>tailproof", "")
@@ -59,7 +59,7 @@ def test_what_failed_trials_say_is_of_bounded_length_and_without_control_charact
     assert output.isprintable()
 
 
-def test_a_study_of_one_parameter_without_failures_and_times_has_a_report():
+def test_a_study_of_one_parameter_without_failures_and_times_has_a_report(real_pictures):
     space = Space(x=Float(0, 1))
     study = optuna.create_study()
     for _ in range(6):

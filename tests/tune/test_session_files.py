@@ -14,7 +14,7 @@ from tune_studies import OUT, stored_trials
 
 
 def test_everything_is_written_and_the_recommended_stands_beside_the_best_observed(
-    tune, program, tmp_path
+    tune, program, tmp_path, real_pictures
 ):
     # Nearly always |x - 3|, once in a while a payoff that is too good to be true.
     command = program(

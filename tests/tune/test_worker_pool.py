@@ -10,15 +10,20 @@ from tailproof.tune.worker import End
 from tailproof.tune.worker_pool import WorkerPool
 
 
-def test_workers_that_died_after_an_interrupt_were_interrupted(program, tmp_path):
-    request = Request(
-        command=(*program("print(1)"), "{n}"),
+def requested(command, out, evaluations):
+    """Return a request for two workers."""
+    return Request(
+        command=(*command, "{n}"),
         space=Space(n=Int(1, 9)),
         minimize=True,
-        evaluations=40,
+        evaluations=evaluations,
         workers=2,
-        out=tmp_path / "o",
+        out=out,
     )
+
+
+def test_workers_that_died_after_an_interrupt_were_interrupted(program, tmp_path):
+    request = requested(program("print(1)"), tmp_path / "o", evaluations=40)
     pool = WorkerPool(prepare(request), 2, lambda event: None)
     for worker in multiprocessing.active_children():
         worker.kill()
@@ -26,14 +31,7 @@ def test_workers_that_died_after_an_interrupt_were_interrupted(program, tmp_path
 
 
 def test_workers_that_still_start_are_not_waited_for(program, tmp_path):
-    request = Request(
-        command=(*program("print(1)"), "{n}"),
-        space=Space(n=Int(1, 9)),
-        minimize=True,
-        evaluations=40,
-        workers=2,
-        out=tmp_path / "o",
-    )
+    request = requested(program("print(1)"), tmp_path / "o", evaluations=40)
     job = prepare(request)
     # While the file is locked, no worker gets beyond opening its study.
     with contextlib.closing(sqlite3.connect(request.out / "study.db", timeout=300.0)) as file:
@@ -49,14 +47,8 @@ def test_programs_get_the_environment_of_the_command_not_of_the_first_pool(
     seen = []
     for value in ("1", "2"):
         monkeypatch.setenv("WHICH", value)
-        request = Request(
-            command=(*program("import os; print(os.environ['WHICH'])"), "{n}"),
-            space=Space(n=Int(1, 9)),
-            minimize=True,
-            evaluations=3,
-            workers=2,
-            out=tmp_path / value,
-        )
+        command = program("import os; print(os.environ['WHICH'])")
+        request = requested(command, tmp_path / value, evaluations=3)
         pool = WorkerPool(prepare(request), 2, seen.append)
         assert pool.run(lambda: Stop.NO) is End.COMPLETE
     values = [event.value for event in seen if event.kind == "end"]

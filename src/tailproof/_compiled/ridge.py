@@ -18,7 +18,7 @@ from numba import njit
 
 @njit(cache=True)
 def add_to_covariance(cov, mean, leverage, j, y, weight):  # type: ignore[no-untyped-def]
-    """Add payoff y of a weight at arm j, in place; return ln(1 + w s)."""
+    """Add payoff y of a weight at arm j to the arms' covariance, in place; return ln(1 + w s)."""
     n = mean.size
     s = leverage[j]
     gain = weight / (1.0 + weight * s)
@@ -36,7 +36,7 @@ def add_to_covariance(cov, mean, leverage, j, y, weight):  # type: ignore[no-unt
 
 @njit(cache=True)
 def add_to_span(inverse, features, mean, leverage, j, y, weight):  # type: ignore[no-untyped-def]
-    """Add payoff y of a weight at arm j, in place; return ln(1 + w s)."""
+    """Add payoff y of a weight at arm j to a span's inverse, in place; return ln(1 + w s)."""
     w = np.dot(inverse, features[j])
     column = np.dot(features, w)
     s = column[j]

@@ -170,7 +170,7 @@ def _float_array(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def _no_numbers_message(name: str, value: Any) -> str:
-    """Return the message, made only when it is needed: showing an array takes a millisecond."""
+    """Return the message of a check, made when needed: showing an array takes a millisecond."""
     return f"`{name}` must be an array of numbers, but got {_shown_argument(value)}."
 
 

@@ -23,6 +23,65 @@ def symmetric_from_lower(lower: Array) -> Array:
     return result
 
 
+def asymmetry(gram: Array, tile: int = 512) -> float:
+    """Return the largest |gram - gram.T|, by tiles: a large matrix's columns are not in cache.
+
+    Examples
+    --------
+    >>> asymmetry(np.array([[1.0, 2.0], [2.5, 1.0]]))
+    0.5
+    """
+    starts = range(0, len(gram), tile)
+    return max(
+        float(np.abs(gram[i : i + tile, j : j + tile] - gram[j : j + tile, i : i + tile].T).max())
+        for i in starts
+        for j in starts
+        if j <= i
+    )
+
+
+def is_surely_definite(gram: Array, scale: float) -> bool:
+    """Whether no eigenvalue can be below -1e-13 scale: far cheaper than finding the eigenvalues.
+
+    Examples
+    --------
+    >>> [is_surely_definite(np.array([[1.0, r], [r, 1.0]]), 1.0) for r in (0.5, 2.0)]
+    [True, False]
+    """
+    diagonal = np.diagonal(gram)
+    # Every eigenvalue is within the sum of the other entries' sizes of a diagonal entry.
+    with np.errstate(over="ignore"):
+        dominant = bool(np.all(diagonal >= np.abs(gram).sum(axis=1) - diagonal))
+    if dominant:
+        return True
+    shifted = gram.copy()
+    np.fill_diagonal(shifted, diagonal + 1e-13 * scale)
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def nearest_semidefinite(gram: Array, scale: float) -> Array:
+    """Return a symmetric matrix with what rounding made negative in its eigenvalues set to zero.
+
+    Examples
+    --------
+    >>> nearest_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0 - 1e-12]]), 1.0).round(9).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    values, vectors = np.linalg.eigh(gram)
+    if values[0] < -1e-8 * scale:
+        raise ValueError(
+            f"`gram` must be positive semi-definite, but got an eigenvalue of {values[0]:g}."
+        )
+    if values[0] < -1e-13 * scale:  # above double rounding: from the matrix's own computation
+        gram = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        gram = (gram + gram.T) / 2.0
+    return gram
+
+
 def pivoted_cholesky(
     diagonal: Array,
     column: Callable[[int], Array],

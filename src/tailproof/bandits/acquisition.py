@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from tailproof.bandits.arms import Box
 
@@ -48,6 +47,8 @@ def candidates(box: Box) -> Candidates:
     """
     d, side = box.dimension, box.upper - box.lower
     if d > GRID_DIMENSIONS:
+        from scipy.stats import qmc  # loading scipy.stats is slow
+
         unit = qmc.Sobol(d, scramble=False).random(GRID_POINTS)
         points = np.concatenate([box.inputs[:2], box.lower + unit * side])
         return Candidates(np.concatenate([box.center[None], points]), side / 2.0, side / 4.0)

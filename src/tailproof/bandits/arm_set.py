@@ -104,6 +104,8 @@ class ArmSet:
         """Return the numbers of several arms, (k,)."""
         if self.configurations is None:
             return self._finite.indices(arms, "arm")
+        if not isinstance(arms, Sequence) or isinstance(arms, str):
+            raise ValueError(f"`arm` must be configurations of the grid, but got {arms!r}.")
         return np.array([self.number(arm) for arm in arms], dtype=np.int64)
 
     def extended(self, arms: Any) -> ArmSet:

@@ -42,6 +42,7 @@ GRID, COARSE = 64, 16  # truncation levels, and how many of them are for rare si
 MOST_RESIDUALS = 4096  # of the pooled law
 MOST_ARMS_COMPARED, MOST_PAYOFFS_COMPARED = 256, 2048  # where the factor is chosen
 EVERY_PAYOFF = 24  # up to here the shared quantities are estimated after every payoff
+HALF_LIVES_TO_RESTART = 4.0  # without a half-life there are few refreshes to do again
 ROUNDING = 1e-9  # of a typical difference between payoffs: smaller residuals are none
 PRIOR_FLOOR = 0.1  # in units of the typical squared standard error
 
@@ -114,7 +115,7 @@ class ArmStatistics:
         self.shared[compiled.CLOCK] = self.log.clock
         compiled.add_payoff(arm, t, self.last, *self.log.columns, self.stats, self.law, self.shared)
         if self.log.count >= self.next_refresh:
-            self.refresh()
+            self._refresh_or_start_again()
             return True
         compiled.posterior(np.array([arm]), self.stats, self.shared, self.mean, self.std)
         return False
@@ -126,20 +127,35 @@ class ArmStatistics:
             first, self.log.count, self.log.arms, self.last, self.log.columns[0], self.stats
         )
         self.stats[arms, compiled.NEXT_FIT] = 0.0
-        self.refresh()
+        self._refresh_or_start_again()
+
+    def _refresh_or_start_again(self) -> None:
+        """Refresh; with a half-life, start again now and then, so that loading stays quick."""
+        since = self.log.count - self.log.restarted
+        if self.half_life is not None and since >= HALF_LIVES_TO_RESTART * self.half_life:
+            self.start_again()
+        else:
+            self.refresh()
 
     def unite(self, other: ArmStatistics, arm_numbers: Indices) -> int:
         """Add the other's payoffs that are not here (see `PayoffLog.unite`); return how many."""
         added = self.log.unite(other.log, arm_numbers)
         if added:
-            # From nothing, so that the order of merging leaves no trace; the second time with a
-            # prior.
-            self._forget_estimates()
-            self.log.link(self.last, self.stats)
-            self.refresh()
-            self.stats[:, compiled.NEXT_FIT] = 0.0
-            self.refresh()
+            self.start_again()
         return added
+
+    def start_again(self) -> None:
+        """Estimate everything from the log alone, so that what was before it leaves no trace.
+
+        The order of merging then does not matter, and a saved bandit can be read from here on.
+        """
+        self.log.restarted, self.log.events = self.log.count, []
+        self._forget_estimates()
+        self.prior_mean, self.prior_variance = 0.0, 1.0
+        self.log.link(self.last, self.stats)
+        self.refresh()
+        self.stats[:, compiled.NEXT_FIT] = 0.0
+        self.refresh()  # with the prior of the first time
 
     def arm_payoffs(self, arm: int) -> Array:
         """Return an arm's payoffs in the order of telling."""
@@ -245,6 +261,12 @@ class ArmStatistics:
         """Compute posterior mean and standard deviation of all arms at the present clock."""
         self.shared[compiled.CLOCK] = self.log.clock
         compiled.posterior(np.arange(len(self.stats)), self.stats, self.shared, self.mean, self.std)
+
+    def posterior_now(self) -> tuple[Array, Array]:
+        """Return posterior mean and standard deviation of all arms at the present clock, (n,)."""
+        mean, std = np.empty_like(self.mean), np.empty_like(self.std)
+        compiled.posterior(np.arange(len(self.stats)), self.stats, self.shared, mean, std)
+        return mean, std
 
 
 def _levels(size: Array, far: float, count: int) -> Array:

@@ -101,6 +101,7 @@ class Bandit:
         first = exploration.KERNEL_DESIGN_ARMS if kernel else exploration.DESIGN_ARMS
         self._design = self._rng.permutation(n)[:first]
         self._factor = self.explore
+        self._active_at_refresh = self._active.copy()  # which the factor was computed for
 
     # -- asking
 
@@ -180,6 +181,7 @@ class Bandit:
         self._tell_many(numbers, payoffs)
 
     def _tell_many(self, numbers: NDArray[np.int64], payoffs: Array) -> None:
+        """Tell a `Bandit` checked payoffs of checked arms; many at once are estimated once."""
         if len(numbers) != len(payoffs):
             raise ValueError(
                 f"`payoff` must hold one payoff an arm, but got {len(payoffs)} payoffs for "
@@ -197,6 +199,7 @@ class Bandit:
             self._refreshed()
 
     def _tell_one(self, number: int, payoff: float) -> None:
+        """Tell a `Bandit` one checked payoff, larger is better."""
         if self._statistics.add(number, payoff):
             self._refreshed()
         elif self._prior is not None:
@@ -208,7 +211,10 @@ class Bandit:
         """Adapt to shared quantities that were estimated anew."""
         s = self._statistics
         if self._prior is not None:
+            if s.log.restarted == s.log.count:  # from the log alone; so is the kernel
+                self._prior = KernelPrior(self._arms.inputs, self._similarity)
             self._prior.refresh(s)
+        self._active_at_refresh = self._active.copy()
         competitors = exploration.count_competitors(s, self._prior, self._active)
         self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
 
@@ -223,6 +229,7 @@ class Bandit:
         self._arms = self._arms.extended(arms)
         count = len(self._arms) - len(self._active)
         self._statistics.add_arms(count)
+        self._statistics.log.events.append((len(self), "arms", count))
         self._active = np.concatenate([self._active, np.ones(count, dtype=bool)])
         self._pending = np.concatenate([self._pending, np.zeros(count, dtype=np.int64)])
         if self._prior is not None:
@@ -322,6 +329,7 @@ class Bandit:
 
     @property
     def _sign(self) -> float:
+        """-1 if the payoffs told to a `Bandit` are minimized, else 1."""
         return -1.0 if self.minimize else 1.0
 
     def predict(self, level: float = 0.9) -> ArmTable:
@@ -394,6 +402,7 @@ class Bandit:
         return catoni_sequence(self.payoffs(arm), moment_bound, order=order, level=level)
 
     def _require_payoffs(self, what: str) -> None:
+        """Raise an error if a `Bandit` has no payoff to answer from."""
         if not len(self):
             raise ValueError(f"`{what}` needs at least one payoff, but none has been told.")
 

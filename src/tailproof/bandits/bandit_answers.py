@@ -27,10 +27,10 @@ _DRAWS_AT_ONCE = 2_000_000
 
 def posterior(statistics: ArmStatistics, prior: KernelPrior | None) -> tuple[Array, Array]:
     """Return posterior mean and standard deviation of all arms now, (n,), larger is better."""
-    if statistics.half_life is not None:
-        statistics.update_posterior()
     if prior is not None:
         return prior.posterior(statistics)
+    if statistics.half_life is not None:  # older arms have become less certain since their update
+        return statistics.posterior_now()
     return statistics.mean, statistics.std
 
 
@@ -84,6 +84,7 @@ def estimate(
 def _posterior_interval(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float
 ) -> tuple[Array, Array, Array]:
+    """Return mean, lower and upper end of every arm by the posterior alone, in the user's units."""
     mean, std = posterior(statistics, prior)
     mean, half = sign * mean, float(ndtri(0.5 + 0.5 * level)) * std
     return mean, mean - half, mean + half

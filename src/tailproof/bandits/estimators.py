@@ -17,7 +17,7 @@ from tailproof.bandits.features import Embedding
 Array = NDArray[np.float64]
 
 
-class Spectrum(Protocol):
+class Eigensystem(Protocol):
     """Eigendecomposition of H = coordinates^T N coordinates + ridge, as the posterior keeps it."""
 
     @property
@@ -44,7 +44,7 @@ class DirectionEstimator(Protocol):
     def add_many(self, arms: NDArray[np.int64], payoffs: Array) -> None:
         """Add payoffs in order: the same as `add` one by one."""
 
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
+    def estimate(self, embedding: Embedding, eigensystem: Eigensystem, threshold: float) -> Array:
         """Return the estimates, shape (u,), u > 0, with truncation threshold b_t."""
 
     def state(self) -> dict[str, Any]:
@@ -80,10 +80,15 @@ class TruncateDirections(DirectionEstimator):
             if done < len(arms):
                 self.store = self.store.enlarged()
 
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
+    def estimate(self, embedding: Embedding, eigensystem: Eigensystem, threshold: float) -> Array:
         """Return the truncated sums of every direction, shape (u,)."""
-        leverages = (spectrum.leverage, spectrum.slack)
-        basis = (embedding.coordinates, spectrum.roots, spectrum.vectors, embedding.directions)
+        leverages = (eigensystem.leverage, eigensystem.slack)
+        basis = (
+            embedding.coordinates,
+            eigensystem.roots,
+            eigensystem.vectors,
+            embedding.directions,
+        )
         result: Array = payoff_store.truncated_direction_sums(
             *self.store, *leverages, threshold, *basis, self._scratch
         )
@@ -178,12 +183,14 @@ class MedianOfMeans(DirectionEstimator):
         self._coordinates = coordinates
         self._by_coordinate = None
 
-    def estimate(self, embedding: Embedding, spectrum: Spectrum, threshold: float) -> Array:
+    def estimate(self, embedding: Embedding, eigensystem: Eigensystem, threshold: float) -> Array:
         """Return the medians over the blocks, shape (u,); the threshold is not used."""
         if self._by_coordinate is None:
             self._by_coordinate = embedding.coordinates.T @ self._by_arm
             self._summed = self._count
-        whitening = embedding.directions @ (spectrum.vectors.T * spectrum.roots) @ spectrum.vectors
+        whitening = (
+            embedding.directions @ (eigensystem.vectors.T * eigensystem.roots) @ eigensystem.vectors
+        )
         sums = whitening @ self._by_coordinate  # (u, max_blocks)
         played = np.flatnonzero(self._totals)
         rows = whitening @ embedding.coordinates[played].T  # u_{i,tau} by arm, (u, played)

@@ -155,6 +155,7 @@ def _huber_policy(policy: str, arguments: dict[str, Any]) -> ArmOptimizer:
 
 
 def _huber_guarantee(heavy: bool, schedule: Schedule) -> guarantees.Guarantee:
+    """Return the guarantee of a policy by Huber regression under a schedule."""
     if not isinstance(schedule, HeavyOFUL | OnePassHuber):
         return guarantees.guarantee("", ["the schedule is custom."])
     paper = "Huang et al. (2023)" if heavy else "Tani and Futami (2026)"

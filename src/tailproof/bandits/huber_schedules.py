@@ -125,6 +125,7 @@ class OnePassHuber:
     setting: HuberSetting
 
     def _level(self, t: int, m: int) -> float:
+        """Return tau_0 t^exponent, a factor of thresholds and widths with m features."""
         s = self.setting
         return s.threshold(s.kappa(m, self.spread)) * float(t**s.exponent)
 

@@ -60,6 +60,7 @@ class InverseRoot:
         return self._reflect(solved, "N")
 
     def _reflect(self, vectors: Array, transposed: str) -> Array:
+        """Apply the Householder reflections of the tridiagonal form to columns (m, c)."""
         if len(vectors) == 1:
             return vectors
         work = 64 * max(vectors.shape[1], 1)

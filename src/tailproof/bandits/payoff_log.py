@@ -29,11 +29,18 @@ class PayoffLog:
     clock
         Number of payoffs told to this log's own source or merged before them; the stamp of a
         payoff is the clock after it.
+    restarted
+        Number of payoffs when all estimates were last made from the log alone, 0 at first.
+    events
+        What happened since then besides payoffs told one by one, in order: (payoffs before it,
+        "payoffs", how many were told together) or (payoffs before it, "arms", how many came).
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.clock = 0.0
+        self.restarted = 0
+        self.events: list[tuple[int, str, int]] = []
         self.source_names = [new_source()]
         self._arms = np.empty(_FIRST_CAPACITY, dtype=np.int64)
         self._payoffs = np.empty(_FIRST_CAPACITY)
@@ -91,6 +98,7 @@ class PayoffLog:
         self._sources[place] = self._own
         self.clock += k
         self.count += k
+        self.events.append((first, "payoffs", k))
         return first
 
     def link(self, last: Indices, stats: Array) -> None:
@@ -136,18 +144,21 @@ class PayoffLog:
             column[: self.count] = column[: self.count][order]
         return k
 
-    def fill(
-        self, arms: Indices, payoffs: Array, stamps: Array, sources: Indices, names: list[str]
-    ) -> None:
-        """Set the payoffs of an empty log from a file; payoffs to come get a source of their own.
-
-        A copy of the file may go on elsewhere, and its payoffs are others than these.
-        """
+    def fill(self, arms: Indices, payoffs: Array, stamps: Array, clock: float) -> None:
+        """Set the payoffs of an empty log, at its `clock`."""
         k = len(payoffs)
         self._reserve(k)
-        self._arms[:k], self._payoffs[:k] = arms, payoffs
-        self._stamps[:k], self._sources[:k] = stamps, sources
+        self._arms[:k], self._payoffs[:k], self._stamps[:k] = arms, payoffs, stamps
+        self._sources[:k] = 0
         self.count = k
+        self.clock = clock
+
+    def set_sources(self, sources: Indices, names: list[str]) -> None:
+        """Set where the payoffs came from; payoffs to come get a source of their own.
+
+        A copy of the file that they were read from may go on elsewhere, with other payoffs.
+        """
+        self._sources[: self.count] = sources
         self.source_names = [*names, new_source()]
         self._own = len(names)
 

@@ -30,11 +30,16 @@ class _Counted(Protocol):
     """What beta depends on."""
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """Number of payoffs added to the posterior of a policy."""
+
     @property
-    def directions(self) -> int: ...
+    def directions(self) -> int:
+        """Number of features in the posterior of a policy."""
+
     @property
-    def log_det(self) -> float: ...
+    def log_det(self) -> float:
+        """ln |I + K_t / ridge| of the posterior of a policy."""
 
 
 class PolicyRun:

@@ -27,13 +27,13 @@ class Chooser(Protocol):
     """What a replay needs of a policy."""
 
     def ask_index(self) -> Any:
-        """Return the number of the arm to play."""
+        """Return the number of the arm to play next in a replay."""
 
     def tell_index(self, index: int, payoff: float) -> None:
-        """Take the payoff of an arm."""
+        """Take the payoff of an arm in a replay."""
 
     def best_index(self) -> int:
-        """Return the number of the arm to recommend."""
+        """Return the number of the arm to recommend at the end of a replay."""
 
 
 class _BanditChooser:
@@ -61,7 +61,7 @@ class SampleMeans:
         self._rounds = 0
 
     def ask_index(self) -> int:
-        """Return the number of the arm to play."""
+        """Return the arm that a policy of plain sample means plays next in a replay."""
         if self._uniform or self._rounds < 2 * len(self._counts):
             return self._rounds % len(self._counts)
         n, mean = self._counts, self._sums / self._counts
@@ -71,14 +71,14 @@ class SampleMeans:
         return int((mean + std * self._rng.standard_normal(len(n))).argmax())
 
     def tell_index(self, index: int, payoff: float) -> None:
-        """Take the payoff of an arm."""
+        """Take the payoff of an arm of a replay into its plain mean."""
         self._rounds += 1
         self._counts[index] += 1.0
         self._sums[index] += self._sign * payoff
         self._squares[index] += payoff * payoff
 
     def best_index(self) -> int:
-        """Return the arm with the best plain mean among those played."""
+        """Return the arm of a replay with the best plain mean among those played."""
         played = self._counts > 0
         return int(np.where(played, self._sums / np.maximum(self._counts, 1.0), -np.inf).argmax())
 

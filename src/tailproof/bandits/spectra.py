@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from tailproof._util.quadrature import gauss_hermite, tensor_grid
 from tailproof.kernels import (
@@ -147,6 +146,8 @@ def _trapezoidal_spectrum(kernel: Matern, X: Array, nodes: int) -> Spectrum:
     The spectral measure is a Student-t law with 2 nu degrees of freedom. An even number of nodes
     has none at zero.
     """
+    from scipy.stats import t as student  # loading scipy.stats is slow
+
     (lengthscale,) = np.atleast_1d(np.asarray(kernel.lengthscale, dtype=np.float64))
     step, error = _best_step(kernel.nu, float(np.ptp(X)) / float(lengthscale), nodes)
     places = _symmetric_places(nodes)

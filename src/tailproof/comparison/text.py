@@ -85,7 +85,7 @@ def _ratio_ends(ratio: Effect) -> str:
 
 
 def _tail(index: Effect | None) -> str:
-    """Return a tail index with its interval as text."""
+    """Return a tail index with its interval, as a cell of a comparison's text table."""
     if index is None:
         return "-"
     estimate, lower, upper = (

@@ -27,7 +27,7 @@ def judge(
 
 
 def more_payoffs(count: int, half_width: float, standard_error: float, effect: float) -> int | None:
-    """Return how many more payoffs would show an `effect` with 80 % power, None if unknowable.
+    """Return how many more payoffs a verdict on an `effect` needs (power 80 %), None if unknown.
 
     The interval is taken to shrink like 1 / sqrt(n); with an infinite variance it shrinks more
     slowly, so the number is a lower bound then.

@@ -357,7 +357,7 @@ class Spike:
         checks.fields(self, size=checks.positive)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
-        """Draw one payoff for each mean in `f_values` (n,), the i-th at arm `arms[i]` (n,)."""
+        """Draw a payoff for each mean in `f_values` (n,) at `arms` (n,), of which one is noisy."""
         f, rng = mean_values(f_values), law_generator(rng)
         numbers = np.asarray(arms)
         if numbers.shape != f.shape:
@@ -368,5 +368,5 @@ class Spike:
         return f + np.where(numbers == self.arm, self.size * signs, 0.0)
 
     def moment_bound(self, alpha: float, f: ArrayLike) -> Array:
-        """E|y|^(1+alpha) at the noisy arm, exact there and above |f|^(1+alpha) elsewhere."""
+        """E|y|^(1+alpha) under noise at one arm: exact there and above |f|^(1+alpha) elsewhere."""
         return two_sided(moment_order(alpha), shifts(f), self.size)

@@ -76,17 +76,17 @@ class VariantComparison:
 
     @property
     def difference(self) -> float:
-        """Mean of the variant minus that of its base."""
+        """Mean regret of a variant of the reproduction minus that of its base policy."""
         return self.mean - self.base_mean
 
     @property
     def flat(self) -> bool:
-        """Whether the curve changes by less than `FLAT` over its last nine tenths."""
+        """Whether a variant's regret changes by less than `FLAT` over its last nine tenths."""
         return abs(self.mean - self.early) < FLAT * self.early
 
     @property
     def verdict(self) -> str:
-        """Return "lower", "higher" or, where the interval holds zero, "no different"."""
+        """Return "lower", "higher" or, where the interval holds zero, "no different" regret."""
         if self.lower is None or self.upper is None or self.lower <= 0.0 <= self.upper:
             return "no different"
         return "lower" if self.upper < 0.0 else "higher"
@@ -137,17 +137,17 @@ class TruncationFit:
 
     @property
     def error(self) -> float:
-        """Largest |mean - f| of the truncated fit over the arms."""
+        """Largest |mean - f| over the arms of the truncated fit in panel f."""
         return float(np.abs(self.mean - self.f).max())
 
     @property
     def worst_arm(self) -> int:
-        """The arm with the largest error of the truncation."""
+        """The arm of panel f with the largest error of the truncation."""
         return int(np.abs(self.mean - self.f).argmax())
 
     @property
     def band_holds_f(self) -> bool:
-        """Whether f lies inside mean +- std at every arm."""
+        """Whether f lies inside mean +- std at every arm of panel f."""
         return bool((np.abs(self.mean - self.f) <= self.std).all())
 
 

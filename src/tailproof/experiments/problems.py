@@ -72,11 +72,11 @@ class Synthetic:
 
     @property
     def moment(self) -> MomentBound:
-        """The moment bound that the policies know."""
+        """The moment bound that the policies of a synthetic panel know."""
         return MomentBound(self.alpha, float(self.law.moment_bound(self.alpha, self.norm_bound)))
 
     def problem(self, generators: Generators) -> Problem:
-        """Return the problem of the repetition that these generators belong to."""
+        """Return a synthetic panel's problem in the repetition that these generators belong to."""
         rng = generators("function")
         options = {**_SAMPLING, "coefficients": self.coefficients}
         f = sample_rkhs_function(self.kernel, ARMS, rng, **options).scaled_to_unit_max(ARMS)(ARMS)
@@ -86,7 +86,7 @@ class Synthetic:
         return Problem(space, kernel, environment, gap, self.moment, self.norm_bound, fourier)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant of the problem, for the manifest."""
+        """Return every constant of a synthetic panel's problem, for the manifest."""
         return {
             "arms": _ARMS_TEXT,
             "kernel": repr(self.kernel),
@@ -113,7 +113,7 @@ class Recorded:
     lengthscale: float | None = None
 
     def problem(self, generators: Generators) -> Problem:
-        """Return the problem, which is the same in every repetition."""
+        """Return the problem of a panel on recorded data, the same in every repetition."""
         arms = self.arms
         if arms.gram is None:
             raise ValueError(f"`arms` must have a kernel matrix, but {arms.name!r} has none.")
@@ -126,7 +126,7 @@ class Recorded:
         return Problem(space, kernel, arms, f.max() - f, moment, arms.max_abs_mean, fourier)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant of the problem, for the manifest."""
+        """Return every constant of a problem on recorded data, for the manifest."""
         arms = self.arms
         digest = hashlib.sha256(arms.values.tobytes())
         for array in (arms.gram, arms.coordinates):
@@ -179,7 +179,7 @@ class Spiked:
     redrawn: bool = False
 
     def problem(self, generators: Generators) -> Problem:
-        """Return the problem of the repetition that these generators belong to."""
+        """Return the problem of panel f in the repetition that these generators belong to."""
         rng = generators("shared function")
         drawn = sample_rkhs_function(self.kernel, ARMS, rng, **_SAMPLING)
         f = drawn.scaled_to_unit_range(ARMS)(ARMS)
@@ -192,7 +192,7 @@ class Spiked:
         return Problem(Finite(ARMS), self.kernel, environment, f.max() - f)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant of the problem, for the manifest."""
+        """Return every constant of panel f's problem, for the manifest."""
         return {
             "arms": _ARMS_TEXT,
             "kernel": repr(self.kernel),

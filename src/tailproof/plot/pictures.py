@@ -246,7 +246,7 @@ def failures(record: SearchRecord) -> Figure:
 
 
 def _rate(failed: Any) -> float:
-    """Return the share of failed trials; 0 if there are none."""
+    """Return the share of failed trials that a picture shows; 0 if there are none."""
     return float(failed.mean()) if len(failed) else 0.0
 
 

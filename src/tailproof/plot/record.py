@@ -153,7 +153,7 @@ def course_of(
 
 
 def grid(space: Space, name: str) -> list[Any]:
-    """Return values of a parameter along which to draw: all of them, or some spread evenly.
+    """Return values of a parameter along which a picture is drawn: all, or some spread evenly.
 
     Examples
     --------

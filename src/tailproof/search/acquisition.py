@@ -35,8 +35,11 @@ _MOST_SEEN = 256  # the latest: a search comes back to the good ones
 class UpperBound(Protocol):
     """What acquisition functions are made of: see `search.model.posterior.Posterior`."""
 
-    def ucb(self, X: Array, kappa: float) -> Array: ...  # noqa: D102
-    def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]: ...  # noqa: D102
+    def ucb(self, X: Array, kappa: float) -> Array:
+        """Return the upper confidence bound at the rows of X (n, p), (n,)."""
+
+    def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]:
+        """Return the upper confidence bounds (n,) and their gradients (n, p)."""
 
 
 class Acquisition(Protocol):

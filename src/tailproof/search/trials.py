@@ -156,7 +156,7 @@ class TrialLog:
 
 
 def payoff(name: str, value: Any) -> float:
-    """Return a payoff as a float, or raise an error that names it."""
+    """Return a payoff told of a trial as a float, or raise an error that names it."""
     result = checks.number(name, value)
     if abs(result) > checks.LARGEST_PAYOFF:
         raise ValueError(

@@ -188,7 +188,7 @@ def read_columns(
     block: str | None = None,
     progress: Progress | None = None,
 ) -> PlannedColumns:
-    """Read the columns of payoffs and labels of a CSV or Parquet file.
+    """Read columns of payoffs and labels of a CSV or Parquet file, for `diagnose` and `compare`.
 
     `by` and `value` choose them as in `diagnose_file`; `block` is one more column of labels.
     """

@@ -26,7 +26,7 @@ _LINE, _SOFT = "#2c3e50", "#b0b7bd"
 
 
 def _curve_columns(pairs: Pairs) -> tuple[list[float], list[float]]:
-    """Return the pairs of a curve of the diagnosis as two lists."""
+    """Return the pairs of a curve as two lists, for the plots of a diagnosis."""
     return [x for x, _ in pairs], [y for _, y in pairs]
 
 

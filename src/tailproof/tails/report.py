@@ -100,7 +100,7 @@ def _arm_counts(diagnosis: Diagnosis) -> str:
 
 
 def sentence(diagnosis: Diagnosis) -> str:
-    """Return a diagnosis in words: verdict, evidence and advice."""
+    """Return the sentence of a diagnosis's text report: verdict, evidence and advice."""
     pooled, advice = diagnosis.pooled, diagnosis.advice
     hill = pooled.both.hill
     index = ""

@@ -44,7 +44,7 @@ def _fill_slots(argument: str, values: Mapping[str, Any]) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value as the program sees it: true and false, integers, shortest exact decimals."""
+    """Return a value as a program's argument: true and false, integers, shortest exact decimals."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)

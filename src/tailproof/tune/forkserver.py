@@ -20,7 +20,7 @@ _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM
 
 
 def context() -> Any:
-    """Return how worker processes are started: by fork on Linux, anew elsewhere."""
+    """Return the context that starts worker processes: by a forkserver on Linux, anew elsewhere."""
     return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 
 

@@ -91,7 +91,7 @@ def resume_command(request: Request, *, complete: bool) -> str:
 
 
 def _with_evaluations(arguments: tuple[str, ...], evaluations: int | None) -> list[str]:
-    """Return the arguments of a command line with another number of evaluations.
+    """Return the arguments of the command that goes on, with another number of evaluations.
 
     Examples
     --------

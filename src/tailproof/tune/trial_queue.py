@@ -60,7 +60,7 @@ class TrialCounts:
 
 
 def outcome_of(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what was stored at the end of a trial."""
+    """Return what the queue stored at the end of a trial."""
     return dict(trial.user_attrs.get(OUTCOME, {}))
 
 

@@ -234,7 +234,7 @@ class Worker:
 def read_payoff(
     result: process.Result, reader: PayoffReader, stream: str, timeout: float | None
 ) -> tuple[float | None, str]:
-    """Return the payoff of a run and "", or None and why there is none."""
+    """Return the payoff that a worker finds in a run and "", or None and why there is none."""
     if result.reason == "timeout":
         return None, f"no end within {timeout:g} s"
     if result.reason or result.code is None:

@@ -22,11 +22,11 @@ def test_moments_agree_with_what_is_drawn(law):
 @pytest.mark.parametrize("law", ["gaussian", "bernoulli"])
 @pytest.mark.parametrize("method", methods.METHODS)
 def test_every_method_does_no_worse_than_chance(law, method):
-    p = problem(law, 6, 1_000, 0)
+    p = problem(law, 6, 500, 0)
     regret = methods.METHODS[method][0](p, 0)
-    assert regret.shape == (1_000,)
+    assert regret.shape == (500,)
     assert (np.diff(regret) >= 0).all()
-    assert regret[-1] <= 1.1 * 1_000 * (p.means.max() - p.means.mean())
+    assert regret[-1] <= 1.1 * 500 * (p.means.max() - p.means.mean())
 
 
 def mabwiser_regret(policy, p):

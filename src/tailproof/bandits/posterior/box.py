@@ -38,7 +38,7 @@ class Basis(Protocol):
     size: int  # r
 
     def coordinates(self, points: Array) -> Array:
-        """Return a(x) of points (k, d), shape (k, r)."""
+        """Return a(x) of points (k, d) of a box, shape (k, r)."""
 
     def include(self, point: Array) -> bool:
         """Let the basis span a told point (d,); return whether it has grown by one dimension."""

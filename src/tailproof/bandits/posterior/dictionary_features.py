@@ -117,6 +117,7 @@ class TriangularEmbedding(Embedding):
 
     @functools.cached_property
     def _gram_root(self) -> InverseRoot:
+        """Return the inverse root of the dictionary's Gram matrix, by which features are made."""
         gram, _, low = self._parts
         return InverseRoot(gram, low)
 

@@ -39,6 +39,7 @@ class _HuberPosterior(ABC):
         self._refresh()
 
     def _refresh(self) -> None:
+        """Recompute what Huber regression keeps of the payoffs, against rounding."""
         a = self.embedding.coordinates
         values, vectors = eigh_above(weighted_gram(a, self._weights), self._ridge)
         self.log_det = float(np.log(values / self._ridge).sum())
@@ -73,6 +74,7 @@ class _HuberPosterior(ABC):
         """Take a payoff in units of B, with its scale and Huber's threshold."""
 
     def _current_theta(self) -> Array:
+        """Return the coefficients of the Huber regression, (r,), in units of B."""
         return self._theta
 
     def mean(self) -> Array:
@@ -125,15 +127,18 @@ class HeavyOFULPosterior(_HuberPosterior):
         super().__init__(embedding, prior, constants)
 
     def _use(self, arm: int, payoff: float, sigma: float, threshold: float) -> None:
+        """Keep a payoff with its scale and threshold: all are fitted in every round."""
         self._rows.append((arm, payoff, sigma, threshold))
 
     def _current_theta(self) -> Array:
+        """Return the coefficients that minimize the Huber loss of all payoffs, (r,)."""
         if self._solved < len(self._rows):
             self._theta = self._solution()
             self._solved = len(self._rows)
         return self._theta
 
     def _solution(self) -> Array:
+        """Minimize the Huber loss of all payoffs by Newton steps, from the last solution."""
         a, n = self.embedding.coordinates, len(self._weights)
         table = np.array(self._rows)
         arms, (payoffs, sigmas, taus) = table[:, 0].astype(np.int64), table[:, 1:].T
@@ -177,6 +182,7 @@ class OnePassHuberPosterior(_HuberPosterior):
     """
 
     def _use(self, arm: int, payoff: float, sigma: float, threshold: float) -> None:
+        """Move the coefficients once, by the gradient of the payoff's Huber loss."""
         a = self.embedding.coordinates[arm]
         if not math.isfinite(threshold):
             return

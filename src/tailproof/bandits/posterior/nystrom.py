@@ -144,6 +144,7 @@ class NystromPosterior(FeaturePosterior):
         self._add_payoff_by_rank_one(arm)
 
     def _add_payoff_by_rank_one(self, arm: int) -> None:
+        """Add one payoff of an arm to H under the same Nystrom dictionary, by rank one."""
         super()._add_payoff_by_rank_one(arm)
         self._factor = None
 

@@ -230,5 +230,5 @@ class DecisionPlan:
         return self._model.best_of(pool, level)
 
     def _rng(self, stream: int) -> np.random.Generator:
-        """Return random numbers for one purpose, the same ones while no payoff is told."""
+        """Return random numbers for one decision, the same ones while no payoff is told."""
         return np.random.default_rng([self._seed, len(self._log.completed), stream])

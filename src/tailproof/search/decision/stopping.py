@@ -202,6 +202,7 @@ class StoppingRule:
         return Look(stop, self._in_words(gain, compared), gain)
 
     def _rules_that_hold(self, gain: RemainingGain, compared: Comparison | None) -> list[str]:
+        """Return the names of the stopping rules that hold at a look."""
         held = []
         better = 0.0 if compared is None else compared.probability
         if self.until_better and better >= self.level_of_a_look:

@@ -178,14 +178,14 @@ class _Rows(Grid):
         self.parameter_of_column.flags.writeable = False
 
     def encode(self, u: Array) -> Array:
-        """Return the coordinates of rows, (n, encoded_dimension): numbers first."""
+        """Return the coordinates of rows of the list, (n, encoded_dimension): numbers first."""
         index = self.index(u)
         pairs = zip(self._codes, self._sizes, strict=True)
         corners = [simplex_corners(codes[index], size) for codes, size in pairs]
         return np.hstack([self._scaled[index], *corners])
 
     def neighbors(self, u: float) -> Array:
-        """Return up to 32 other rows, the nearest in the model first, of equals the earlier."""
+        """Return up to 32 other rows of the list, the nearest in the model first."""
         index = int(self.index(np.array([u]))[0])
         squares = np.square(self._scaled - self._scaled[index]).sum(axis=1)
         squares += np.sum([c != c[index] for c in self._codes], axis=0)  # corners lie 1 apart
