@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from command_line import runner, write
+from tailproof import cli
 from tailproof.comparison.benchmark_files import read_benchmark_file
 
 DATA = Path(__file__).parent / "data"

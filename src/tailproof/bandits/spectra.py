@@ -169,6 +169,8 @@ def _best_step(nu: float, longest: float, nodes: int) -> tuple[float, float]:
 
     `longest` is the longest lag, in lengthscales.
     """
+    from scipy.stats import t as student  # loading scipy.stats is slow
+
     places = _symmetric_places(nodes)
     best: tuple[float, float] | None = None
     for period in np.geomspace(longest + 0.1, 2.0 * longest + 200.0, STEPS):
