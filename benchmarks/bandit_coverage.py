@@ -14,7 +14,7 @@ import argparse
 
 import numpy as np
 
-import tailproof as tp
+from bandit.play import play
 from bandit.problems import LAWS, moment_at, problem
 from tailproof._util.console import text_table
 from tailproof.means import catoni_sequence
@@ -25,10 +25,7 @@ FIRST_SEED = 20_000  # the interval was revised after a look at seeds from 10,00
 def one_run(law: str, arms: int, rounds: int, seed: int) -> tuple[bool, float, bool]:
     """Return whether the practical interval covers, its width, and whether the sequence did."""
     p = problem(law, arms, rounds, FIRST_SEED + seed)
-    bandit = tp.Bandit(list(range(arms)), seed=seed)
-    for t in range(rounds):
-        arm = bandit.ask_index()
-        bandit.tell_index(arm, p.payoff(arm, t))
+    bandit = play(p, seed)
     best = bandit.recommend(level=0.9)
     mean = p.means[best.index]
     most = int(bandit.counts.argmax())

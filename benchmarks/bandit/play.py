@@ -36,8 +36,8 @@ def _rounds(first, end, kind, means, noise, pending, active, explore, told, colu
             compiled.posterior(one, stats, shared, mean, std)
 
 
-def play(problem: Problem, seed: int) -> np.ndarray:
-    """Return the arms that `Bandit` with this seed plays on a problem, (rounds,)."""
+def play(problem: Problem, seed: int) -> tp.Bandit:
+    """Return the `Bandit` with this seed after all rounds of a problem."""
     rounds, arms = len(problem.noise), len(problem.means)
     bandit = tp.Bandit(list(range(arms)), seed=seed)
     s, log = bandit._statistics, bandit._statistics.log
@@ -56,4 +56,9 @@ def play(problem: Problem, seed: int) -> np.ndarray:
         log.count, log.clock = end, float(end)
         if end >= s.next_refresh:
             s.refresh()
-    return log.arms.copy()
+    return bandit
+
+
+def arms_played(problem: Problem, seed: int) -> np.ndarray:
+    """Return the arms that `Bandit` with this seed plays on a problem, (rounds,)."""
+    return play(problem, seed)._statistics.log.arms.copy()

@@ -43,7 +43,7 @@ GROWTH = 1.2  # an arm is fitted anew when its payoffs have grown by this factor
 FORGOTTEN = 1e-9  # payoffs of less weight are not visited
 ITERATIONS = 4
 TAU_RANGE, TAU_STEPS = (1e-3, 3.0), 40  # of the integral in `variance_between`, in ranges of means
-EXPLORE = 0.7  # width of the upper confidence bounds, where 1 would be that of a theorem
+EXPLORE = 0.75  # width of the upper confidence bounds, where 1 would be that of a theorem
 
 
 @njit(cache=True)
@@ -108,7 +108,7 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     target of the level is factor ln(1 + m), at least LEAST_TARGET, at most LARGEST_SHARE m; m is
     the number of payoffs that differ from the atom. Returns c, b, the sum of clipped residuals,
     the total weight, the variance of one payoff's influence, E[clip(r)^2] / P(|r| < b)^2 (Huber
-    1964), and of the pooled law, at the level with the same share, law[HIDDEN] and that variance.
+    1964), law[HIDDEN] at b, and that variance of the pooled law at the level with the same share.
     """
     total = 0.0
     free = PSEUDO_PAYOFFS * shared[ATOM_FREE]
@@ -143,8 +143,8 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     slope = (inside + PSEUDO_PAYOFFS * law[INSIDE, at]) / (total + PSEUDO_PAYOFFS)
     noise = max(variance / (slope * slope), shared[NOISE_FLOOR])
     same = level_of_share(law, target / (total + PSEUDO_PAYOFFS))
-    alike = max(law[VARIANCE, same] / max(law[INSIDE, same], 0.1) ** 2, shared[NOISE_FLOOR])
-    return center, b, clipped, total, noise, law[HIDDEN, same], alike
+    typical = max(law[VARIANCE, same] / max(law[INSIDE, same], 0.1) ** 2, shared[NOISE_FLOOR])
+    return center, b, clipped, total, noise, law[HIDDEN, at], typical
 
 
 @njit(cache=True)
@@ -172,7 +172,7 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
             )
         else:
             start = np.median(x[:n])
-        c, b, clipped, total, noise, hidden, alike = huber_fit(
+        c, b, clipped, total, noise, hidden, typical = huber_fit(
             x, w, n, start, row[PRIOR_MEAN], prior_weight, law, shared, shared[FACTOR]
         )
         row[CENTER] = c
@@ -180,7 +180,7 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
         row[CLIPPED] = clipped
         row[WEIGHT] = total
         row[NOISE] = noise
-        row[TYPICAL] = alike
+        row[TYPICAL] = typical
         row[SHIFT] = HALF * hidden
         row[SYSTEMATIC] = (HALF * hidden) ** 2
         row[MEAN] = c + clipped / total + row[SHIFT]
@@ -385,7 +385,7 @@ def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[n
 
     mean_i + c s_i sqrt(2 ln+(t / n_i)), c = explore EXPLORE, t the total weight of all payoffs, n_i
     that of the arm with its pending ones and with the payoffs that the prior is worth, s_i its
-    posterior deviation if its noise were at least that of the pooled law.
+    posterior deviation if its noise were half its own and half the larger of this and TYPICAL.
     """
     decay, clock = shared[DECAY], shared[CLOCK]
     width = 2.0 * (explore * EXPLORE) ** 2
@@ -404,7 +404,7 @@ def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[n
         variance = row[PRIOR_VARIANCE]
         count = 1.0
         if weight > 0.0:
-            noise = max(row[NOISE], row[TYPICAL])
+            noise = row[NOISE] + 0.5 * max(row[TYPICAL] - row[NOISE], 0.0)
             if row[WEIGHT] == 0.0:
                 noise = shared[TYPICAL_NOISE]
             error = noise / weight + row[SYSTEMATIC]

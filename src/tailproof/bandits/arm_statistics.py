@@ -16,9 +16,8 @@ joins the arm's own clipped residuals with 18 pooled ones.
 
 Truncation biases the means of skewed laws, and the more, the fewer payoffs an arm has. The pooled
 residuals tell by how much: h(b) = E[clip(r, -b', b') - clip(r, -b, b)], b' the level of all
-residuals together. Let b be the level at which the same share of the pooled residuals is truncated
-as of the arm's payoffs: where the arms' laws differ in scale, the arm's own level b_i would say
-less. Half of h(b) is added to m_i, and (h(b) / 2)^2 to its squared standard error v_i / n_i.
+residuals together. Half of h(b_i) is added to m_i, and (h(b_i) / 2)^2 to its squared standard
+error v_i / n_i.
 
 The arms' means are taken to be normal around mu_0 with variance tau^2. tau^2 is its posterior mean
 under a half-Cauchy prior (`_compiled.arm_statistics.variance_between`), which gives the posterior

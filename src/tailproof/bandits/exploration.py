@@ -2,7 +2,7 @@
 
 Labels: the arm with the largest upper confidence bound
 
-    m_i + 0.7 explore s_i sqrt( 2 ln+ (t / n_i) ),    n_i = payoffs of i + e_i / tau^2,
+    m_i + 0.75 explore s_i sqrt( 2 ln+ (t / n_i) ),    n_i = payoffs of i + e_i / tau^2,
 
 is played, where m_i is the posterior mean, tau^2 the variance of the prior that arms share, e_i the
 variance of a payoff and t the number of all payoffs (`_compiled.arm_statistics.best_bound`). The
@@ -10,10 +10,10 @@ logarithm of t / n_i rather than t is that of KL-UCB+ (Garivier & Cappe 2011) an
 "On Bayesian index policies for sequential resource allocation", 2018. Payoffs that were asked for
 and are still to come count in s_i and n_i, so that several arms are asked at once.
 
-s_i is the posterior deviation with e_i at least the variance of the pooled payoffs: an arm whose
-few payoffs happen to be small looks certain under laws whose deviation grows with the mean, and
-would not be tried again. What speaks against an arm is judged by how it would vary if it were as
-good as the others.
+In s_i and n_i, e_i is the mean of the arm's own variance and of the larger of this and that of the
+pooled payoffs, truncated to the same share: an arm whose few payoffs happen to be small looks
+certain under laws whose deviation grows with the mean, and would not be tried again. What speaks
+against an arm is partly judged by how it would vary if it were as good as the others.
 
 Coordinates and given similarities: Thompson sampling, a joint draw mean + factor std z of all arms.
 The factor is `explore` while at most CROWD arms compete. With k > CROWD competitors and t payoffs
