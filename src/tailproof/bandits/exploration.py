@@ -78,7 +78,7 @@ def draw_arm(
     factor: float,
     rng: np.random.Generator,
 ) -> int:
-    """Return the best active arm of one joint draw from the posterior, its spread times `factor`."""
+    """Return the best active arm of a joint draw from the posterior, its spread times `factor`."""
     scores = prior.draw(statistics, rng, factor)
     scores[~active] = -np.inf
     return int(scores.argmax())
