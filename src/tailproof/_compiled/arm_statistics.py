@@ -390,12 +390,18 @@ def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[n
     decay, clock = shared[DECAY], shared[CLOCK]
     width = 2.0 * (explore * EXPLORE) ** 2
     rounds = 1.0 + (clock if decay == 0.0 else -math.expm1(-decay * clock) / decay)
-    most = math.log(rounds)
     best = -np.inf
     chosen = -1
     untold = -np.inf  # the bound of arms without payoffs, which have one prior
+    # ln x <= x / near - 1 + ln near leaves out most arms without a logarithm: near is the last x.
+    near, log_near = rounds, math.log(rounds)
+    first = -1  # the arm with the largest mean, so that the others are compared with it
     for i in range(mean.size):
-        if not active[i]:
+        if active[i] and (first < 0 or mean[i] > mean[first]):
+            first = i
+    for k in range(-1, mean.size):
+        i = first if k < 0 else k
+        if i < 0 or not active[i] or i == chosen:
             continue
         row = stats[i]
         weight = pending[i] + row[WEIGHT]
@@ -411,13 +417,16 @@ def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[n
             count = max(weight + noise / variance, 1.0)
             variance *= error / (variance + error)
             gap = best - mean[i]
-            if gap > 0.0 and gap * gap >= width * variance * most:
+            most = rounds / count / near - 1.0 + log_near
+            if gap > 0.0 and gap * gap >= width * variance * max(most, 0.0):
                 continue
         elif untold > -np.inf:
             continue
         else:
             count = max(shared[TYPICAL_NOISE] / variance, 1.0)
-        score = mean[i] + math.sqrt(width * variance * max(math.log(rounds / count), 0.0))
+        near = max(rounds / count, 1.0)
+        log_near = math.log(near)
+        score = mean[i] + math.sqrt(width * variance * log_near)
         if weight == 0.0:
             untold = score
         if score > best:
