@@ -61,7 +61,7 @@ def test_without_width_the_best_mean_is_played(unplayed):
 
 
 def test_many_asks_at_once_are_spread_over_arms_that_may_be_best():
-    assert len(set(asked(told(0.0, 0), 200, 1.0))) > 2
+    assert len(set(asked(told(0.0, 0), 1_000, 1.0))) > 3
     assert set(asked(told(5.0, 0), 50, 1.0)) == {9}
 
 
