@@ -4,6 +4,9 @@ Between two estimates of what the arms share, a round is a choice and an update 
 rounds are played by the library's own compiled functions in one loop, so that the arms chosen are
 the same bit for bit (tests/benchmarks/bandit/test_play.py).
 It holds for labels, without drift.
+
+numba caches `_rounds` with the library's functions inside and does not notice when they change:
+delete benchmarks/bandit/__pycache__ after a change of `_compiled/arm_statistics.py`.
 """
 
 from __future__ import annotations
