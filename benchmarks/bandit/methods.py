@@ -8,7 +8,7 @@ import numpy as np
 
 import tailproof as tp
 from bandit import rivals
-from bandit.play import play
+from bandit.play import arms_played
 from bandit.problems import LAWS, Problem, moment_at
 
 
@@ -23,7 +23,7 @@ def _asked(opt, problem: Problem) -> np.ndarray:
 
 
 def bandit(problem, seed):
-    return np.cumsum((problem.means.max() - problem.means)[play(problem, seed)])
+    return np.cumsum((problem.means.max() - problem.means)[arms_played(problem, seed)])
 
 
 def ucb1(problem, seed):

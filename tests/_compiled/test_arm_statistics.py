@@ -53,13 +53,19 @@ def test_the_center_solves_the_equation_of_huber_with_the_prior(law):
     table, _ = law
     x = np.random.default_rng(2).standard_t(1.5, 200) + 3.0
     w = np.ones(200)
-    c, b, clipped, total, noise, _ = compiled.huber_fit(
+    c, b, clipped, total, noise, hidden, typical = compiled.huber_fit(
         x, w, 200, np.median(x), 1.0, 10.0, table, shared(), 1.0
     )
     assert total == 200.0
     assert clipped == pytest.approx(np.clip(x - c, -b, b).sum())
     assert clipped == pytest.approx(10.0 * (c - 1.0), abs=0.05 * b)  # after four steps
     assert noise > 0.0
+    free = 200.0 + compiled.PSEUDO_PAYOFFS
+    at = compiled.level_of_share(table, np.log1p(free) / free)
+    share = table[compiled.SHARE]
+    assert share[at] <= np.log1p(free) / free < share[at - 1]
+    assert hidden == table[compiled.HIDDEN, np.flatnonzero(table[compiled.LEVEL] == b)[0]]
+    assert typical == table[compiled.VARIANCE, at] / table[compiled.INSIDE, at] ** 2
 
 
 def test_a_payoff_between_fits_changes_the_arm_as_a_sum_would(law):
@@ -93,22 +99,83 @@ def test_older_payoffs_count_less_and_are_forgotten():
     assert x[:3].tolist() == [99.0, 98.0, 97.0]
 
 
-def test_paule_and_mandel_find_mean_and_variance_between_arms():
+def test_mean_and_variance_between_arms_are_found():
     """2,000 arms: the estimates are within four of their standard errors."""
     rng = np.random.default_rng(4)
     variances = rng.uniform(0.5, 2.0, 2_000)
     means = rng.normal(5.0, 2.0, 2_000) + rng.standard_normal(2_000) * np.sqrt(variances)
-    mu, tau2 = compiled.paule_mandel(means, variances)
+    mu, tau2 = compiled.variance_between(means, variances)
     assert mu == pytest.approx(5.0, abs=4 * np.sqrt(5.25 / 2_000))
     assert tau2 == pytest.approx(4.0, abs=4 * 5.25 * np.sqrt(2 / 2_000))
-    assert compiled.paule_mandel(np.ones(3), np.ones(3)) == pytest.approx((1.0, 0.0))
+    again = compiled.variance_between(1e100 * means + 3e100, 1e200 * variances)
+    assert again == pytest.approx((1e100 * (mu + 3.0), 1e200 * tau2))
+    assert compiled.variance_between(np.ones(3), np.ones(3)) == (1.0, 0.0)
+    assert compiled.variance_between(np.ones(1), np.ones(1)) == (1.0, 0.0)
+
+
+def test_the_variance_between_arms_is_not_zero_because_one_arm_alone_is_known():
+    """The method of moments finds 0 here: the five others lie within their errors."""
+    means, variances = np.array([0.7, 0.2, 1.1, 0.5, 1.3, 0.9]), np.array([1e-3] + [1.0] * 5)
+    assert compiled.variance_between(means, variances)[1] > 0.2**2
+
+
+def bounds_of(told, explore, t, pending=0.0, typical=0.0):
+    """Return the upper confidence bound of an arm: payoffs, mean, variances of noise and prior."""
+    n, mean, noise, prior = told
+    judged = 0.5 * (noise + max(noise, typical))
+    error = judged / (n + pending)
+    variance = prior * error / (prior + error)
+    count = max(n + pending + judged / prior, 1.0)
+    width = explore * compiled.EXPLORE
+    return mean + width * np.sqrt(2.0 * variance * max(np.log((t + 1.0) / count), 0.0))
+
+
+def arms_with(rows, typical):
+    """Return `stats`, `shared` and posterior means of arms such as `bounds_of` takes them."""
+    stats, common = np.zeros((len(rows), compiled.COLUMNS)), shared()
+    for row, (n, _, noise, prior) in zip(stats, rows, strict=True):
+        row[[compiled.WEIGHT, compiled.COUNT]] = n
+        row[compiled.NOISE], row[compiled.TYPICAL] = noise, typical
+        row[compiled.PRIOR_VARIANCE] = prior
+    common[compiled.CLOCK] = sum(row[0] for row in rows)
+    common[compiled.TYPICAL_NOISE] = 1.0
+    return stats, common, np.array([row[1] for row in rows])
+
+
+@pytest.mark.parametrize("explore", [0.0, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("typical", [0.0, 2.0])
+def test_the_largest_upper_confidence_bound_is_chosen(explore, typical):
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        rows = [
+            (float(rng.integers(1, 60)), rng.standard_normal(), rng.uniform(0.2, 4.0), 0.7)
+            for _ in range(12)
+        ]
+        stats, common, mean = arms_with(rows, typical)
+        pending = rng.integers(0, 3, 12)
+        active = np.ones(12, dtype=bool)
+        t = common[compiled.CLOCK]
+        bounds = [
+            bounds_of(row, explore, t, p, typical) for row, p in zip(rows, pending, strict=True)
+        ]
+        args = (explore, pending, active, stats, common, mean)
+        assert compiled.best_bound(*args) == int(np.argmax(bounds))
+        active[np.argmax(bounds)] = False
+        assert compiled.best_bound(*args) == int(np.argsort(bounds)[-2])
+
+
+def test_the_first_arm_without_payoffs_is_chosen_where_the_others_are_worse():
+    stats, common, mean = arms_with([(30.0, -2.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)] * 2, 0.0)
+    active, pending = np.ones(4, dtype=bool), np.zeros(4, dtype=np.int64)
+    assert compiled.best_bound(1.0, pending, active, stats, common, mean) == 1
+    pending[1] = 1  # now arm 3 is the less certain one
+    assert compiled.best_bound(1.0, pending, active, stats, common, mean) == 3
 
 
 def test_contenders_are_all_arms_that_can_win():
     mean, std = np.array([0.0, 1.0, 5.0, 4.0]), np.array([2.0, 0.1, 0.5, 0.5])
     active = np.array([True, True, True, False])
     assert compiled.contenders(mean, std, active, 3.0).tolist() == [0, 2]
-    assert compiled.best_draw(np.array([0, 2]), mean, std, 1.0, np.array([3.0, 0.0])) == 0
     assert compiled.count_competitors(mean, std, active, 2.0) == 1
 
 

@@ -26,12 +26,13 @@ WEIGHT, CENTER, CUT, CLIPPED, MEAN, NOISE, NEXT_FIT, COUNT, TOLD_AT, PRIOR_MEAN,
     range(11)
 )
 SHIFT, SYSTEMATIC = 11, 12  # correction of the truncation's bias, variance of what it leaves
-COLUMNS = 13
+TYPICAL = 13  # NOISE of the pooled law at the same share of truncated payoffs
+COLUMNS = 14
 # Rows of `law`.
 LEVEL, SHARE, VARIANCE, INSIDE, HIDDEN = range(5)
 # Entries of `shared`, what all arms have in common.
-ATOM, ATOM_FREE, FACTOR, NOISE_FLOOR, CLOCK, DECAY = range(6)
-SHARED = 6
+ATOM, ATOM_FREE, FACTOR, NOISE_FLOOR, CLOCK, DECAY, TYPICAL_NOISE = range(7)
+SHARED = 7
 
 PSEUDO_PAYOFFS = 8.0  # an arm's own law is joined by this many payoffs of the pooled law
 VARIANCE_PSEUDO_PAYOFFS = 10.0  # and by this many more where its variance is estimated
@@ -41,6 +42,8 @@ HALF = 0.5  # of the pooled bias of truncation is added to a mean, and as much i
 GROWTH = 1.2  # an arm is fitted anew when its payoffs have grown by this factor
 FORGOTTEN = 1e-9  # payoffs of less weight are not visited
 ITERATIONS = 4
+TAU_RANGE, TAU_STEPS = (1e-3, 3.0), 40  # of the integral in `variance_between`, in ranges of means
+EXPLORE = 0.75  # width of the upper confidence bounds, where 1 would be that of a theorem
 
 
 @njit(cache=True)
@@ -84,6 +87,20 @@ def solve_level(x, w, n, center, law, target):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def level_of_share(law, share):  # type: ignore[no-untyped-def]
+    """Index of the smallest level b with law[SHARE] = E[min(r^2 / b^2, 1)] <= share."""
+    low = 0
+    high = law.shape[1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if law[SHARE, middle] <= share:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True)
 def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  # type: ignore[no-untyped-def]
     """Huber mean of weighted payoffs with a level from `solve_level`, shrunk to the prior.
 
@@ -91,7 +108,7 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     target of the level is factor ln(1 + m), at least LEAST_TARGET, at most LARGEST_SHARE m; m is
     the number of payoffs that differ from the atom. Returns c, b, the sum of clipped residuals,
     the total weight, the variance of one payoff's influence, E[clip(r)^2] / P(|r| < b)^2 (Huber
-    1964), and law[HIDDEN] at b.
+    1964), law[HIDDEN] at b, and that variance of the pooled law at the level with the same share.
     """
     total = 0.0
     free = PSEUDO_PAYOFFS * shared[ATOM_FREE]
@@ -125,7 +142,9 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
     variance = (squares + pooled * law[VARIANCE, at]) / (total + pooled)
     slope = (inside + PSEUDO_PAYOFFS * law[INSIDE, at]) / (total + PSEUDO_PAYOFFS)
     noise = max(variance / (slope * slope), shared[NOISE_FLOOR])
-    return center, b, clipped, total, noise, law[HIDDEN, at]
+    same = level_of_share(law, target / (total + PSEUDO_PAYOFFS))
+    typical = max(law[VARIANCE, same] / max(law[INSIDE, same], 0.1) ** 2, shared[NOISE_FLOOR])
+    return center, b, clipped, total, noise, law[HIDDEN, at], typical
 
 
 @njit(cache=True)
@@ -153,7 +172,7 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
             )
         else:
             start = np.median(x[:n])
-        c, b, clipped, total, noise, hidden = huber_fit(
+        c, b, clipped, total, noise, hidden, typical = huber_fit(
             x, w, n, start, row[PRIOR_MEAN], prior_weight, law, shared, shared[FACTOR]
         )
         row[CENTER] = c
@@ -161,6 +180,7 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
         row[CLIPPED] = clipped
         row[WEIGHT] = total
         row[NOISE] = noise
+        row[TYPICAL] = typical
         row[SHIFT] = HALF * hidden
         row[SYSTEMATIC] = (HALF * hidden) ** 2
         row[MEAN] = c + clipped / total + row[SHIFT]
@@ -272,7 +292,7 @@ def choose_factor(  # type: ignore[no-untyped-def]
             n = gather(
                 last, previous, payoffs, stamps, arms[q], shared[CLOCK], shared[DECAY], most, x, w
             )
-            c, _, clipped, total, noise, hidden = huber_fit(
+            c, _, clipped, total, noise, hidden, _ = huber_fit(
                 x, w, n, row[MEAN] - row[SHIFT], 0.0, 0.0, law, shared, factors[j]
             )
             means[q] = c + clipped / total + HALF * hidden
@@ -298,29 +318,48 @@ def choose_factor(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def paule_mandel(means, variances):  # type: ignore[no-untyped-def]
-    """Mean and variance between arms: sum (m - mu)^2 / (s^2 + tau^2) = k - 1 (Paule and Mandel)."""
+def variance_between(means, variances):  # type: ignore[no-untyped-def]
+    """Mean and variance of the law N(mu, tau^2) of the arms' means, given these up to errors.
+
+    tau^2 is its posterior mean, mu the weighted mean at this tau^2. The prior of tau is half-Cauchy
+    with the range of the means as its scale (Gelman 2006), mu is integrated over (restricted
+    likelihood); the integral over ln tau is a sum over TAU_STEPS values. A point estimate is often
+    0 while one arm alone is known well, and all others would then be judged to be like it.
+    """
     k = means.size
-    low = 0.0
-    high = (means.max() - means.min()) ** 2
-    middle = high
-    mu = 0.0
-    for _ in range(50):
+    span = means.max() - means.min()
+    if k < 2 or span <= 0.0:
+        return means.mean(), 0.0
+    first, last = math.log(TAU_RANGE[0]), math.log(TAU_RANGE[1])
+    scores = np.empty(TAU_STEPS)
+    squares = np.empty(TAU_STEPS)
+    for j in range(TAU_STEPS):
+        ratio = math.exp(first + (last - first) * j / (TAU_STEPS - 1.0))  # tau / span
+        squares[j] = ratio * ratio
         weights = 0.0
         mu = 0.0
+        logs = 0.0
         for i in range(k):
-            weights += 1.0 / (variances[i] + middle)
-        for i in range(k):  # normalized first: no overflow
-            mu += means[i] * (1.0 / (variances[i] + middle) / weights)
-        q = 0.0
+            total = (math.sqrt(variances[i]) / span) ** 2 + squares[j]
+            weights += 1.0 / total
+            mu += (means[i] - means[0]) / span / total
+            logs += math.log(total)
+        mu /= weights
+        misfit = 0.0
         for i in range(k):
-            q += (means[i] - mu) ** 2 / (variances[i] + middle)
-        if q > k - 1:
-            low = middle
-        else:
-            high = middle
-        middle = 0.5 * (low + high)
-    return mu, high
+            total = (math.sqrt(variances[i]) / span) ** 2 + squares[j]
+            misfit += ((means[i] - means[0]) / span - mu) ** 2 / total
+        scores[j] = -0.5 * (logs + math.log(weights) + misfit)
+        scores[j] += math.log(ratio / (1.0 + squares[j]))
+    shares = np.exp(scores - scores.max())
+    tau2 = float((shares * squares).sum() / shares.sum())
+    weights = 0.0
+    mu = 0.0
+    for i in range(k):
+        total = (math.sqrt(variances[i]) / span) ** 2 + tau2
+        weights += 1.0 / total
+        mu += (means[i] - means[0]) / total
+    return means[0] + mu / weights, tau2 * span * span
 
 
 @njit(cache=True)
@@ -341,6 +380,62 @@ def posterior(arms, stats, shared, mean, std):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[no-untyped-def]
+    """Return the active arm with the largest upper confidence bound (see `bandits.exploration`).
+
+    mean_i + c s_i sqrt(2 ln+(t / n_i)), c = explore EXPLORE, t the total weight of all payoffs, n_i
+    that of the arm with its pending ones and with the payoffs that the prior is worth, s_i its
+    posterior deviation if its noise were half its own and half the larger of this and TYPICAL.
+    """
+    decay, clock = shared[DECAY], shared[CLOCK]
+    width = 2.0 * (explore * EXPLORE) ** 2
+    rounds = 1.0 + (clock if decay == 0.0 else -math.expm1(-decay * clock) / decay)
+    best = -np.inf
+    chosen = -1
+    untold = -np.inf  # the bound of arms without payoffs, which have one prior
+    # ln x <= x / near - 1 + ln near leaves out most arms without a logarithm: near is the last x.
+    near, log_near = rounds, math.log(rounds)
+    first = -1  # the arm with the largest mean, so that the others are compared with it
+    for i in range(mean.size):
+        if active[i] and (first < 0 or mean[i] > mean[first]):
+            first = i
+    for k in range(-1, mean.size):
+        i = first if k < 0 else k
+        if i < 0 or not active[i] or i == chosen:
+            continue
+        row = stats[i]
+        weight = pending[i] + row[WEIGHT]
+        if decay > 0.0:
+            weight = pending[i] + row[WEIGHT] * math.exp(-decay * (clock - row[TOLD_AT]))
+        variance = row[PRIOR_VARIANCE]
+        count = 1.0
+        if weight > 0.0:
+            noise = row[NOISE] + 0.5 * max(row[TYPICAL] - row[NOISE], 0.0)
+            if row[WEIGHT] == 0.0:
+                noise = shared[TYPICAL_NOISE]
+            error = noise / weight + row[SYSTEMATIC]
+            count = max(weight + noise / variance, 1.0)
+            variance *= error / (variance + error)
+            gap = best - mean[i]
+            most = rounds / count / near - 1.0 + log_near
+            if gap > 0.0 and gap * gap >= width * variance * max(most, 0.0):
+                continue
+        elif untold > -np.inf:
+            continue
+        else:
+            count = max(shared[TYPICAL_NOISE] / variance, 1.0)
+        near = max(rounds / count, 1.0)
+        log_near = math.log(near)
+        score = mean[i] + math.sqrt(width * variance * log_near)
+        if weight == 0.0:
+            untold = score
+        if score > best:
+            best = score
+            chosen = i
+    return chosen
+
+
+@njit(cache=True)
 def contenders(mean, std, active, reach):  # type: ignore[no-untyped-def]
     """Arms whose mean + reach std is at least the best mean - reach std: the others cannot win."""
     n = mean.size
@@ -355,19 +450,6 @@ def contenders(mean, std, active, reach):  # type: ignore[no-untyped-def]
             result[k] = i
             k += 1
     return result[:k]
-
-
-@njit(cache=True)
-def best_draw(arms, mean, std, factor, draws):  # type: ignore[no-untyped-def]
-    """Return the arm with the largest mean + factor std draw."""
-    best = -np.inf
-    chosen = arms[0]
-    for i in range(arms.size):
-        score = mean[arms[i]] + factor * std[arms[i]] * draws[i]
-        if score > best:
-            best = score
-            chosen = arms[i]
-    return chosen
 
 
 @njit(cache=True)

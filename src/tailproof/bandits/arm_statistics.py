@@ -19,8 +19,9 @@ residuals tell by how much: h(b) = E[clip(r, -b', b') - clip(r, -b, b)], b' the 
 residuals together. Half of h(b_i) is added to m_i, and (h(b_i) / 2)^2 to its squared standard
 error v_i / n_i.
 
-The arms' means are taken to be normal around mu_0 with variance tau^2, both estimated from m_i and
-v_i / n_i (Paule & Mandel 1982), which gives the posterior N(mean_i, std_i^2) of each arm.
+The arms' means are taken to be normal around mu_0 with variance tau^2. tau^2 is its posterior mean
+under a half-Cauchy prior (`_compiled.arm_statistics.variance_between`), which gives the posterior
+N(mean_i, std_i^2) of each arm.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ArmStatistics:
     """
 
     def __init__(self, count: int, half_life: float | None) -> None:
-        announce_compilation(compiled.fit_arms, compiled.add_payoff, compiled.choose_factor)
+        announce_compilation(compiled.fit_arms, compiled.best_bound, compiled.choose_factor)
         self.log = PayoffLog()
         self.half_life = half_life
         self.stats = np.zeros((0, compiled.COLUMNS))
@@ -242,7 +243,7 @@ class ArmStatistics:
         )
 
     def _estimate_prior(self, played: Indices) -> None:
-        """Estimate mean and variance of the prior that the arms share (Paule-Mandel)."""
+        """Estimate mean and variance of the prior that the arms share, and their typical noise."""
         rows = self.stats[played]
         weight = self.effective[played]
         heard = weight > 0.0
@@ -250,12 +251,13 @@ class ArmStatistics:
         variances = rows[heard, compiled.NOISE] / weight[heard] + rows[heard, compiled.SYSTEMATIC]
         if not means.size:
             return
-        mu, tau2 = compiled.paule_mandel(means, variances)
+        mu, tau2 = compiled.variance_between(means, variances)
         typical = 1.0 / float(np.mean(1.0 / variances))
         self.prior_mean = float(mu)
-        self.prior_variance = max(float(tau2) + PRIOR_FLOOR * typical, 1e-300)
+        self.prior_variance = max(float(tau2), PRIOR_FLOOR * typical, 1e-300)
         self.stats[:, compiled.PRIOR_MEAN] = self.prior_mean
         self.stats[:, compiled.PRIOR_VARIANCE] = self.prior_variance
+        self.shared[compiled.TYPICAL_NOISE] = float(np.mean(rows[heard, compiled.NOISE]))
 
     def update_posterior(self) -> None:
         """Compute posterior mean and standard deviation of all arms at the present clock."""

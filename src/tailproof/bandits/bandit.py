@@ -35,9 +35,10 @@ Array = NDArray[np.float64]
 class Bandit:
     """Choose among arms online, for the best mean payoff, with nothing to know in advance.
 
-    Thompson sampling on robust means: each `ask` draws a value for every arm from its posterior
-    and returns the arm with the largest one. Means, noise levels, truncation, the prior that arms
-    share and, for arms with coordinates, the kernel are estimated from the payoffs
+    Upper confidence bounds on robust means: each `ask` returns the arm with the largest posterior
+    mean plus a multiple of its posterior standard deviation; for arms with coordinates or a given
+    similarity, the arm with the largest value in a draw from the posterior. Means, noise levels,
+    truncation, the prior that arms share and the kernel are estimated from the payoffs
     (docs/bandit.md). There is no guarantee; intervals are practical, except those of
     `confidence_sequence`.
 
@@ -53,8 +54,8 @@ class Bandit:
     half_life
         Number of payoffs after which a payoff counts half, for payoffs that drift; None: for ever.
     explore
-        Factor of the posterior standard deviation in the draws of `ask`: 1 is the default amount
-        of exploration, 0 always plays the best estimate, 2 explores more.
+        Factor of the posterior standard deviation in the bounds and draws of `ask`: 1 is the
+        default amount of exploration, 0 always plays the best estimate, 2 explores more.
     grid
         Number of values of each continuous parameter where `arms` is a `Space`.
     seed
@@ -123,9 +124,11 @@ class Bandit:
             raise ValueError("`ask` needs an arm that is not retired, but all are.")
         arm = self._design_arm()
         if arm is None:
-            arm = exploration.draw_arm(
-                self._statistics, self._prior, self._active, self._factor, self._rng
-            )
+            s, active = self._statistics, self._active
+            if self._prior is None:
+                arm = exploration.best_bound(s, active, self._pending, self.explore)
+            else:
+                arm = exploration.draw_arm(s, self._prior, active, self._factor, self._rng)
         self._pending[arm] += 1
         return arm
 
@@ -209,14 +212,14 @@ class Bandit:
 
     def _refreshed(self) -> None:
         """Adapt to shared quantities that were estimated anew."""
-        s = self._statistics
+        self._active_at_refresh = self._active.copy()
         if self._prior is not None:
+            s = self._statistics
             if s.log.restarted == s.log.count:  # from the log alone; so is the kernel
                 self._prior = KernelPrior(self._arms.inputs, self._similarity)
             self._prior.refresh(s)
-        self._active_at_refresh = self._active.copy()
-        competitors = exploration.count_competitors(s, self._prior, self._active)
-        self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
+            competitors = exploration.count_competitors(s, self._prior, self._active)
+            self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
 
     # -- arms and earlier payoffs
 

@@ -1,8 +1,23 @@
-"""Which arm `Bandit` plays next: a draw from the posterior of the arms' means, and its width.
+"""Which arm `Bandit` plays next: upper confidence bounds, or draws where arms have coordinates.
 
-Thompson sampling draws a value for every arm, mean + factor std z with z standard normal, and plays
-the arm with the largest one. The factor is `explore` while at most CROWD arms compete. With
-k > CROWD competitors and t payoffs it is
+Labels: the arm with the largest upper confidence bound
+
+    m_i + 0.75 explore s_i sqrt( 2 ln+ (t / n_i) ),    n_i = payoffs of i + e_i / tau^2,
+
+is played, where m_i is the posterior mean, tau^2 the variance of the prior that arms share, e_i the
+variance of a payoff and t the number of all payoffs (`_compiled.arm_statistics.best_bound`). The
+logarithm of t / n_i rather than t is that of KL-UCB+ (Garivier & Cappe 2011) and of Kaufmann's
+"On Bayesian index policies for sequential resource allocation", 2018. Payoffs that were asked for
+and are still to come count in s_i and n_i, so that several arms are asked at once.
+
+In s_i and n_i, e_i is the mean of the arm's own variance and of the larger of this and that of the
+pooled payoffs, truncated to the same share: an arm whose few payoffs happen to be small looks
+certain under laws whose deviation grows with the mean, and would not be tried again. What speaks
+against an arm is partly judged by how it would vary if it were as good as the others.
+
+Coordinates and given similarities: Thompson sampling, a joint draw mean + factor std z of all arms.
+The factor is `explore` while at most CROWD arms compete. With k > CROWD competitors and t payoffs
+it is
 
     explore min( 1, max( (CROWD / k)^CROWD_POWER, (t / (PATIENCE k))^PATIENCE_POWER ) ):
 
@@ -12,11 +27,8 @@ the best one; with many, arms that were dropped too early would cost more.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from tailproof._compiled import arm_statistics as compiled
 from tailproof.bandits.arm_statistics import ArmStatistics
@@ -30,8 +42,6 @@ KERNEL_DESIGN_ARMS = 6  # fewer where arms tell of each other
 CROWD, CROWD_POWER = 4.0, 0.4
 PATIENCE, PATIENCE_POWER = 1_000.0, 0.25
 REACH = 6.0  # standard deviations beyond which no draw is made
-_SINGLE_PRECISION_FROM = 4096  # draws; they cost half in single precision
-_FEW_UNPLAYED = 64
 
 
 def draw_width(competitors: float, payoffs: int) -> float:
@@ -47,53 +57,28 @@ def draw_width(competitors: float, payoffs: int) -> float:
     return min(1.0, max(crowded, (payoffs / (PATIENCE * k)) ** PATIENCE_POWER))
 
 
-def count_competitors(statistics: ArmStatistics, prior: KernelPrior | None, active: Flags) -> float:
+def count_competitors(statistics: ArmStatistics, prior: KernelPrior, active: Flags) -> float:
     """Return how many different active arms have mean + 2 std above the best mean."""
-    if prior is None:
-        return float(compiled.count_competitors(statistics.mean, statistics.std, active, 2.0))
     mean, std = prior.posterior(statistics)
     return float(compiled.count_competitors(mean, std, active, 2.0)) * prior.distinct_share
 
 
+def best_bound(
+    statistics: ArmStatistics, active: Flags, pending: NDArray[np.int64], explore: float
+) -> int:
+    """Return the active arm with the largest upper confidence bound."""
+    s = statistics
+    return int(compiled.best_bound(explore, pending, active, s.stats, s.shared, s.mean))
+
+
 def draw_arm(
     statistics: ArmStatistics,
-    prior: KernelPrior | None,
+    prior: KernelPrior,
     active: Flags,
     factor: float,
     rng: np.random.Generator,
 ) -> int:
-    """Return the best active arm of one draw from the posterior, its spread times `factor`."""
-    if prior is not None:
-        scores = prior.draw(statistics, rng, factor)
-        scores[~active] = -np.inf
-        return int(scores.argmax())
-    s = statistics
-    unplayed = _unplayed_arms(s, active)
-    reach = factor * REACH
-    if len(unplayed) <= _FEW_UNPLAYED:
-        arms = compiled.contenders(s.mean, s.std, active, reach)
-        return int(compiled.best_draw(arms, s.mean, s.std, factor, _normal(rng, arms.size)))
-    # Arms without payoffs have the same prior: the largest of k draws is one draw.
-    played = active.copy()
-    played[unplayed] = False
-    largest = float(ndtri(rng.random() ** (1.0 / len(unplayed))))
-    best = int(unplayed[rng.integers(len(unplayed))])
-    score = s.prior_mean + factor * math.sqrt(s.prior_variance) * min(largest, REACH)
-    if not played.any():
-        return best
-    arms = compiled.contenders(s.mean, s.std, played, reach)
-    draws = _normal(rng, arms.size)
-    arm = int(compiled.best_draw(arms, s.mean, s.std, factor, draws))
-    drawn = s.mean[arm] + factor * s.std[arm] * draws[np.searchsorted(arms, arm)]
-    return arm if drawn >= score else best
-
-
-def _unplayed_arms(s: ArmStatistics, active: Flags) -> NDArray[np.int64]:
-    if s.log.count >= 4 * len(active):
-        return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(active & (s.counts == 0.0))
-
-
-def _normal(rng: np.random.Generator, count: int) -> Array:
-    dtype = np.float32 if count >= _SINGLE_PRECISION_FROM else np.float64
-    return np.asarray(rng.standard_normal(count, dtype=dtype), dtype=np.float64)
+    """Return the best active arm of a joint draw from the posterior, its spread times `factor`."""
+    scores = prior.draw(statistics, rng, factor)
+    scores[~active] = -np.inf
+    return int(scores.argmax())

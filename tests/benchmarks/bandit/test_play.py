@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailproof as tp
-from bandit.play import play
+from bandit.play import arms_played
 from bandit.problems import CHOOSING, REPORTING, payoffs_at, problem
 
 
@@ -16,7 +16,7 @@ def test_quick_runs_play_the_arms_that_ask_and_tell_play(law, arms):
     for t in range(900):
         asked.append(bandit.ask_index())
         bandit.tell_index(asked[-1], p.payoff(asked[-1], t))
-    assert play(p, 7).tolist() == asked
+    assert arms_played(p, 7).tolist() == asked
 
 
 def test_laws_for_choosing_are_not_reported():
