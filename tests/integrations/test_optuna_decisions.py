@@ -156,6 +156,8 @@ def test_a_failed_trial_with_a_payoff_is_one_trial():
     told, _ = optimizer_of_study(study)
     assert len(told) == 30
     assert len(told.failures) == len(failed) > 0
-    assert told.failure_probability([{"x": 0.75}])[0] > 0.6
+    inside, outside = told.failure_probability([{"x": 0.3}, {"x": 0.9}])
+    assert inside < 0.1
+    assert outside > 0.5
     best = recommend(study)
     assert best.upper - best.lower < 1.0
