@@ -36,6 +36,9 @@ _SHARE, _CLOSE = 4, 0.01
 # A mean is known if its deviation is at most this share of that of one payoff, or of the effects of
 # the parameters: then another payoff there teaches nothing.
 _KNOWN, _NEGLIGIBLE = 0.25, 0.01
+# Expected improvement, in deviations of the effects of the parameters, that is worth a trial of
+# another configuration than the best.
+_WORTH = 1e-4
 
 
 def sobol_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
@@ -111,7 +114,10 @@ class Proposer:
         u = maximize_acquisition(space, bound, seen, rng)
         improvement = self._improvement(posterior, space, u, seen)
         if improvement is not None:
-            u = maximize_acquisition(space, improvement, seen, rng)
+            other = maximize_acquisition(space, improvement, seen, rng)
+            gain = math.exp(improvement.value(space.encode(other[None]))[0])
+            if gain >= _WORTH * math.sqrt(posterior.signal_var):
+                u = other
         crowded = len(U) and space.count is None and _count_near(U, u) > 1 + len(U) // _SHARE
         return design(space, number, [seed, 0, 5]) if crowded else u
 
