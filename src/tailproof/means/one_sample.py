@@ -65,7 +65,7 @@ def sample_interval(y: Array, level: float) -> tuple[float, Interval]:
     >>> y = np.random.default_rng(0).pareto(1.7, 1000)  # mean 1 / 0.7 = 1.43
     >>> mean, interval = sample_interval(y, 0.9)
     >>> print(f"{mean:.2f}, {interval.lower:.2f} to {interval.upper:.2f}")
-    1.50, 1.20 to 2.30
+    1.50, 1.20 to 2.11
     """
     estimate = robust_mean(y)
     interval = estimate.interval(level)
