@@ -23,6 +23,15 @@ def test_the_initial_design_keeps_away_from_the_ends_of_numbers():
     assert {params["mode"] for params in seen} == set("abcdefgh")
 
 
+@pytest.mark.parametrize("values", [2, 3, 5, 7])
+def test_numbers_with_few_values_have_their_ends_in_the_design(values):
+    space = tp.Space(n=tp.Int(1, values), x=tp.Float(0, 1))
+    seen = {
+        trial.params["n"] for seed in range(20) for trial in tp.Optimizer(space, seed=seed).ask(6)
+    }
+    assert seen == set(range(1, values + 1))
+
+
 def test_rows_of_a_list_have_no_middle():
     space = tp.Configurations([{"a": k} for k in range(20)])
     for place in space.enumerate(20):

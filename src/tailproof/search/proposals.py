@@ -71,7 +71,7 @@ def random_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
 def toward_middle(space: EncodedSpace, u: Array) -> Array:
     """Return the place u (d,) with its numbers moved into the middle of their ranges.
 
-    Options of a Choice, and rows of a list, have no middle and stay.
+    Options of a Choice, rows of a list and numbers with few values have no middle and stay.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def toward_middle(space: EncodedSpace, u: Array) -> Array:
     >>> toward_middle(tp.Space(x=tp.Float(0, 1)), np.array([1.0])).round(9)
     array([0.85])
     """
-    moved = np.where(space.ordered, 0.5 + _MIDDLE * (u - 0.5), u)
+    moved = np.where(space.has_middle, 0.5 + _MIDDLE * (u - 0.5), u)
     return space.snap(moved[None])[0]
 
 
@@ -93,7 +93,7 @@ class Proposer:
     n_initial: int  # trials of the initial design
 
     def place(self, space: EncodedSpace, number: int, pending: list[Array], seed: int) -> Array:
-        """Return the place (d,) of trial `number`: of the design, or with the highest UCB.
+        """Return the place (d,) of trial `number`: of the design, or of the largest acquisition.
 
         `space` is that of the model, or its part in a context.
         """
@@ -126,12 +126,12 @@ class Proposer:
     ) -> LogImprovement | None:
         """Return what to maximize instead of the bound if another payoff at u teaches nothing.
 
-        That is, if u was measured and its mean is known far better than one payoff tells, or than
-        the means of configurations differ. None otherwise.
+        That is, if u was tried or is running and its mean is known far better than one payoff
+        tells, or than the means of configurations differ. None otherwise.
         """
         if not (seen == u).all(axis=1).any():
             return None
-        X = space.encode(np.vstack([u, seen]))
+        X = space.encode(np.vstack([u, space.snap(seen)]))  # in the context, if any
         means = posterior.ucb(X, 0.0)
         deviation = float(posterior.ucb(X[:1], 1.0)[0] - means[0])
         noise, effect = posterior.noise_var, posterior.signal_var

@@ -117,6 +117,7 @@ class TrialLog:
         """Take into the log what was told of a trial."""
         number = completed.trial.number
         self.pending.pop(number, None)
+        self.failed.pop(number, None)  # it ended after all; `fail` comes after a fail value
         self.completed[number] = completed
         self.places.append(self.started[number][1])
 

@@ -181,3 +181,14 @@ def test_predict_takes_one_configuration_or_many():
     assert float(one.upper) == pytest.approx(many.upper[0])
     assert f"{one.mean:.3f}" == f"{many.mean[0]:.3f}"
     assert np.shape(many.lower) == (2,)
+
+
+def test_a_payoff_that_comes_after_a_failure_counts_as_told():
+    opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)), seed=0)
+    trials = opt.ask(4)
+    opt.fail(trials[0], "timeout")
+    for trial, value in zip(trials, (-1000.0, 1.0, 2.0, 1.5), strict=True):
+        opt.tell(trial, value)
+    assert opt.failures == []
+    found = opt.predict(trials[0].params)
+    assert found.mean < -100.0

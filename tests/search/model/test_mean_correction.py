@@ -221,15 +221,24 @@ def test_a_rate_that_varies_has_the_mean_of_the_constant_over_the_payoffs():
     assert average == pytest.approx(given_all.mean, rel=0.02)
 
 
-def test_the_size_of_outliers_is_that_at_their_usual_location():
-    # Where a residual of 1 is 5 in standardized payoffs, but for one place far from the others.
+def test_the_size_of_outliers_is_that_of_payoffs_not_of_ratios():
+    # The same stall of 3 everywhere, where the usual payoff, and so a residual of 1, varies by 30.
     found = stalls(150)
-    slopes = np.full(150, 5.0)
-    slopes[int(np.flatnonzero(found.values == 12.0)[0])] = 1e6
+    slopes = np.where(found.values == 12.0, np.geomspace(0.1, 3.0, 150), 1.0)
+    values = np.where(found.values == 12.0, 3.0 / slopes, 0.3 * found.values)
+    same = replace(found, values=values, slopes=slopes, noise_var=0.01)
+    correction = learn(same)
+    assert correction.rate is not None
+    assert posterior(same, correction).size == pytest.approx(3.0, rel=0.2)
+
+
+def test_one_outlier_far_from_the_others_does_not_decide_their_size():
+    found = stalls(150)
     correction = learn(found)
-    assert posterior(replace(found, slopes=slopes), correction).size == pytest.approx(
-        5.0 * posterior(found, correction).size
-    )
+    usual = posterior(found, correction).size
+    slopes = np.ones(150)
+    slopes[int(np.flatnonzero(found.values == 12.0)[0])] = 1e6
+    assert posterior(replace(found, slopes=slopes), correction).size < 10.0 * usual
 
 
 def test_no_rate_is_learnt_where_it_may_not_vary():

@@ -139,8 +139,9 @@ def negative_log_posterior(
     in_noise += 0.5 * (sample.dof - sample.scatter / kernel.noise_var)
     gradient = np.append(in_lengthscales, [in_signal, in_noise])
     if kernel.nugget:
-        own = kernel.signal_var * float(np.trace(weight))  # R + nugget / (1 - nugget) (R - I) is
-        share = kernel.nugget / (1.0 - kernel.nugget)  # that without nugget, off the diagonal
+        # d(signal R) / d ln(nugget) = signal nugget / (1 - nugget) (I - R), R with the nugget.
+        own = kernel.signal_var * float(np.trace(weight))
+        share = kernel.nugget / (1.0 - kernel.nugget)
         gradient = np.append(gradient, share * (own - in_signal))
     deviations = prior.deviations(theta, q)
     away = (theta - prior.means(q)) / deviations

@@ -142,12 +142,24 @@ def condition_correction(
     # What truncation hides on the outliers' side is theirs.
     side = hidden[1] if correction.outlier > 0.0 else -hidden[0]
     size = (float((weights * outliers) @ clipped) + total * side) / events
-    # The same mean over the payoffs as the constant's.
+    # The mean relative residual over the payoffs is the constant's.
     rest = mean - size * float(weights @ expit(log_odds)) / total
-    unit = float(np.median(residuals.slopes[outliers > 0.0]))
+    size = _size_in_payoffs(clipped, weights, residuals.slopes, outliers > 0.0)
+    size += total * side * float(np.median(residuals.slopes[outliers > 0.0])) / events
     return CorrectionPosterior(
-        mean, variance, hidden, rate, rest, size * unit, correction.rate.probability
+        mean, variance, hidden, rate, rest, size, correction.rate.probability
     )
+
+
+def _size_in_payoffs(x: Array, weights: Array, slopes: Array, outliers: NDArray[np.bool_]) -> float:
+    """Return the mean size of outliers x (n,) in standardized payoffs, truncated in these units.
+
+    Where the usual payoff is large a relative residual of the same outlier is small, so that it is
+    not the mean relative size times a mean slope.
+    """
+    sizes, w = (x * slopes)[outliers], weights[outliers]
+    bound = tuning_free_bound(sizes, TAIL.exceedances)
+    return float(w @ np.clip(sizes, -bound, bound)) / float(w.sum())
 
 
 def hidden_means(x: Array, weights: Array, bound: float) -> tuple[float, float]:

@@ -121,7 +121,8 @@ class TwoPartPosterior:
             deviation * (twice * d_eta + mixed * d_v) + by_eta * d_variance / (2.0 * deviation)
         )
         d_b = mixed * d_eta * excess + by_v * unit * (d_high - d_low) * (high > low)[:, None]
-        slope = (a * d_a + b * d_b) / np.where(doubt > 0.0, doubt, 1.0)
+        unit_doubt = np.where(doubt > 0.0, doubt, 1.0)
+        slope = a / unit_doubt * d_a + b / unit_doubt * d_b
         return value + doubt[:, 0], gradient + slope
 
     def suppose(self, draw: float) -> TwoPartPosterior:

@@ -34,7 +34,7 @@ class Configurations(EncodedSpace):
 
     Attributes
     ----------
-    names, dimension, encoded_dimension, count, discrete, ordered, encoded_columns
+    names, dimension, encoded_dimension, count, discrete, has_middle, encoded_columns
         As in `tailproof.Space`. The cube has one dimension, without an order: row k of n lies at
         ((k + 0.5) / n,).
     parameter_of_column
@@ -158,7 +158,7 @@ class Configurations(EncodedSpace):
 class _Rows(Grid):
     """The rows of a table: numbers (n, k) scaled to [0, 1], corners of simplices for categories."""
 
-    ordered = False
+    has_middle = False
 
     def __init__(self, numbers: Array, categories: Sequence[Sequence[Constant]]) -> None:
         super().__init__(len(numbers))

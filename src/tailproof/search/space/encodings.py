@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 EPS = float(np.finfo(np.float64).eps)
+_FEWEST_WITH_MIDDLE = 8
 
 _POWERS_OF_TEN = np.array([float(f"1e{k}") for k in range(-308, 309)])  # 10.0**k is less exact
 
@@ -44,7 +45,7 @@ class Continuum:
 
     count = None
     encoded_dimension = 1
-    ordered = True
+    has_middle = True
 
     def __init__(self, low: float, high: float, *, log: bool) -> None:
         self.low, self.high, self.log = low, high, log
@@ -119,10 +120,14 @@ class Grid:
     """Finitely many values in order: equal shares of [0, 1], equal distances in the model."""
 
     encoded_dimension = 1
-    ordered = True
 
     def __init__(self, count: int) -> None:
         self.count = count
+
+    @property
+    def has_middle(self) -> bool:
+        """Whether there are more than a few values, so that some are neither first nor last."""
+        return self.count >= _FEWEST_WITH_MIDDLE
 
     def index(self, u: Array) -> Indices:
         """Return which value each u belongs to, (n,)."""
@@ -177,7 +182,7 @@ class LogIntegers(Grid):
 class Categories(Grid):
     """Options without an order: corners of a simplex, each a neighbor of every other."""
 
-    ordered = False
+    has_middle = False
 
     def __init__(self, count: int) -> None:
         super().__init__(count)
@@ -210,14 +215,19 @@ class EncodedSpace:
         counts = [encoding.count for encoding in self._encodings]
         self.count = None if None in counts else math.prod(k for k in counts if k is not None)
         self.discrete = np.array([count is not None for count in counts], dtype=bool)
-        self.ordered = np.array([encoding.ordered for encoding in self._encodings], dtype=bool)
+        self.has_middle = np.array([e.has_middle for e in self._encodings], dtype=bool)
         sizes = np.array([e.encoded_dimension for e in self._encodings], dtype=np.int64)
         self.encoded_dimension = int(sizes.sum())
         ends = np.cumsum(sizes)
         self._columns = [slice(*pair) for pair in zip(ends - sizes, ends, strict=True)]
         self.encoded_columns = np.where(self.discrete, -1, ends - sizes)
         self.parameter_of_column = np.repeat(np.arange(self.dimension), sizes)
-        for array in (self.discrete, self.ordered, self.encoded_columns, self.parameter_of_column):
+        for array in (
+            self.discrete,
+            self.has_middle,
+            self.encoded_columns,
+            self.parameter_of_column,
+        ):
             array.flags.writeable = False
 
     def snap(self, U: ArrayLike) -> Array:

@@ -49,8 +49,8 @@ class Space(EncodedSpace):
         Number of configurations, None for a continuum.
     discrete : (dimension,) bool array, read-only
         Which coordinates of the cube take finitely many values.
-    ordered : (dimension,) bool array, read-only
-        Which coordinates of the cube are numbers, from the least to the largest.
+    has_middle : (dimension,) bool array, read-only
+        Which coordinates of the cube are numbers with more than a few values.
     encoded_columns : (dimension,) int array, read-only
         The model's coordinate that equals u, for continuous parameters; -1 for discrete ones.
     parameter_of_column : (encoded_dimension,) int array, read-only
