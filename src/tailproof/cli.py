@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reader_is_gone() -> bool:
-    """Tell whether nobody reads the output any more, as after `| head`; if so, discard it."""
+    """Tell whether the reader of the output has ended, as `| head` does; if so, discard it."""
     import select
 
     if not hasattr(select, "poll"):  # Windows
