@@ -119,6 +119,10 @@ def test_killed_at_a_random_moment_it_ends_with_the_same_bytes(
     assert_same(out, uninterrupted)  # and neither the kill nor the workers show
 
 
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
+    reason="SIGINT is ignored here, as in the background of a script",
+)
 def test_ctrl_c_stops_at_once_and_says_how_to_continue(command, tmp_path):
     out = tmp_path / "out"
     # So many repetitions that no machine finishes them before the signal comes.

@@ -94,9 +94,9 @@ class LogImprovement:
         mean, mean_in_x = self.posterior.ucb_gradient(X, 0.0)
         above, above_in_x = self.posterior.ucb_gradient(X, 1.0)
         value, by_mean, by_deviation = self._log_improvement(mean, above - mean)
-        return value, by_mean[:, None] * mean_in_x + by_deviation[:, None] * (
-            above_in_x - mean_in_x
-        )
+        gradient = by_mean[:, None] * mean_in_x
+        gradient += by_deviation[:, None] * (above_in_x - mean_in_x)
+        return value, gradient
 
     def _log_improvement(self, mean: Array, deviation: Array) -> tuple[Array, Array, Array]:
         """Return the log improvement and its slopes in mean and deviation, (n,) each."""
@@ -210,17 +210,17 @@ def _best_neighbors(
 ) -> tuple[Array, Array, bool]:
     """Return the rows of U moved to better discrete neighbors, and whether any was moved.
 
-    With the bounds there; `values` (n,) are those of U.
+    With the values there; `values` (n,) are those of U.
     """
     neighbors = [space.neighbors(u) for u in U]
     everywhere = np.vstack(neighbors)
     U, values, moved = U.copy(), values.copy(), False
     found = acquisition.value(space.encode(everywhere)) if len(everywhere) else np.empty(0)
     ends = np.cumsum([len(each) for each in neighbors])
-    for row, (near, bounds) in enumerate(zip(neighbors, np.split(found, ends[:-1]), strict=True)):
-        if bounds.max(initial=-np.inf) > values[row]:
-            best = int(np.argmax(bounds))
-            U[row], values[row], moved = near[best], bounds[best], True
+    for row, (near, there) in enumerate(zip(neighbors, np.split(found, ends[:-1]), strict=True)):
+        if there.max(initial=-np.inf) > values[row]:
+            best = int(np.argmax(there))
+            U[row], values[row], moved = near[best], there[best], True
     return U, values, moved
 
 
@@ -233,15 +233,15 @@ def _climb(
 ) -> tuple[Array, Array]:
     """Improve the continuous coordinates of all rows of U in one search: their sum is separable.
 
-    Return the rows and their bounds; `values` (n,) are those of U.
+    Return the rows and their values; `values` (n,) are those of U.
     """
     X = space.encode(U)
     columns, count = space.encoded_columns[free], len(free)
 
     def negative(x: Array) -> tuple[float, Array]:
         X[:, columns] = x.reshape(len(U), count)
-        bounds, gradients = acquisition.value_and_gradient(X)
-        return -float(bounds.sum()), -gradients[:, columns].ravel()
+        there, gradients = acquisition.value_and_gradient(X)
+        return -float(there.sum()), -gradients[:, columns].ravel()
 
     found = scipy.optimize.minimize(
         negative,

@@ -48,18 +48,23 @@ def test_a_fail_value_is_the_payoff_of_failed_trials():
     assert opt.recommend().params["x"] <= 0.6
 
 
+def fail_beyond_a_hill(opt, trials, seed):
+    """Run trials on a hill with light noise; those with x > 0.6 fail."""
+    rng = np.random.default_rng(seed)
+    for _ in range(trials):
+        trial = opt.ask()
+        x, y = trial.params["x"], trial.params["y"]
+        if x > 0.6:
+            opt.fail(trial)
+        else:
+            opt.tell(trial, 0.1 * rng.standard_normal() - (x - 0.4) ** 2 - (y - 0.5) ** 2)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_far_fail_value_does_not_widen_the_intervals_of_what_runs(seed):
     def width(fail_value):
-        rng = np.random.default_rng(seed)
         opt = tp.Optimizer(SQUARE, fail_value=fail_value, seed=seed)
-        for _ in range(40):
-            trial = opt.ask()
-            x, y = trial.params["x"], trial.params["y"]
-            if x > 0.6:
-                opt.fail(trial)
-            else:
-                opt.tell(trial, 0.1 * rng.standard_normal() - (x - 0.4) ** 2 - (y - 0.5) ** 2)
+        fail_beyond_a_hill(opt, 40, seed)
         found = opt.predict({"x": 0.4, "y": 0.5})
         return found.upper - found.lower
 
@@ -68,15 +73,8 @@ def test_a_far_fail_value_does_not_widen_the_intervals_of_what_runs(seed):
 
 
 def test_what_failed_trials_are_given_is_no_tail():
-    rng = np.random.default_rng(0)
     opt = tp.Optimizer(SQUARE, fail_value=-1e6)
-    for _ in range(60):
-        trial = opt.ask()
-        x, y = trial.params["x"], trial.params["y"]
-        if x > 0.6:
-            opt.fail(trial)
-        else:
-            opt.tell(trial, 0.1 * rng.standard_normal() - (x - 0.4) ** 2 - (y - 0.5) ** 2)
+    fail_beyond_a_hill(opt, 60, 0)
     assert len(opt.failures) > 0
     assert "heavy-tailed" not in opt.recommend().tails
 

@@ -160,15 +160,12 @@ class Posterior:
         c = self.correction
         location, variance, in_x, variance_in_x = self.location.predict_gradient(X)
         root = np.sqrt(np.maximum(variance, 1e-300))
-        high, high_in_x = (
-            location + kappa * root,
-            in_x + (0.5 * kappa / root)[:, None] * variance_in_x,
-        )
+        high = location + kappa * root
+        high_in_x = in_x + (0.5 * kappa / root)[:, None] * variance_in_x
         if c.rate is None:
             return high, high_in_x
-        log_odds, odds_variance, odds_in_x, odds_variance_in_x = c.rate.deviation.predict_gradient(
-            X
-        )
+        deviation = c.rate.deviation
+        log_odds, odds_variance, odds_in_x, odds_variance_in_x = deviation.predict_gradient(X)
         root = np.sqrt(np.maximum(odds_variance, 1e-300))
         steps = math.copysign(kappa, c.size)
         better_in_x = odds_in_x + (0.5 * steps / root)[:, None] * odds_variance_in_x
