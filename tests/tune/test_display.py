@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from tailproof.tune.display import ProgressDisplay, format_params
+from tailproof.tune.display import TuneDisplay, format_params
 from tailproof.tune.trial_queue import TrialCounts
 from tailproof.tune.worker import Event
 
@@ -16,7 +16,7 @@ def feed(stream, monkeypatch, **more):
     """Show three trials, one a second; return what was written."""
     monkeypatch.setenv("TERM", "xterm")
     now = [0.0]
-    display = ProgressDisplay(4, True, stream=stream, clock=lambda: now[0], **more)
+    display = TuneDisplay(4, True, stream=stream, clock=lambda: now[0], **more)
     with display:
         display.event(Event("read", TrialCounts()))
         for i, value in enumerate([2.5, None, 1.5]):
@@ -58,7 +58,7 @@ def test_long_settings_are_cut_to_the_width_of_the_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    with ProgressDisplay(4, True, stream=stream) as display:
+    with TuneDisplay(4, True, stream=stream) as display:
         display.event(Event("end", TrialCounts(), 123, {"option": "x" * 200}, 1.25, 0.5))
     row = next(line for line in stream.getvalue().splitlines() if "123" in line)
     assert "1.25" in row
@@ -79,7 +79,7 @@ def test_settings_fit_on_a_line():
 
 def test_long_reasons_are_cut(monkeypatch):
     stream = io.StringIO()
-    with ProgressDisplay(4, True, stream=stream) as display:
+    with TuneDisplay(4, True, stream=stream) as display:
         display.event(Event("end", TrialCounts(), 7, {}, None, 0.5, "\x1b[2J" + "why " * 10_000))
     line = next(line for line in stream.getvalue().splitlines() if "trial 7 failed" in line)
     assert line.startswith("trial 7 failed: \\x1b[2Jwhy why")
@@ -89,7 +89,7 @@ def test_long_reasons_are_cut(monkeypatch):
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_cause_of_a_wait_is_said_at_once_and_the_time_left_does_not_climb(quiet):
     now, stream = [0.0], io.StringIO()
-    with ProgressDisplay(12, True, stream=stream, quiet=quiet, clock=lambda: now[0]) as display:
+    with TuneDisplay(12, True, stream=stream, quiet=quiet, clock=lambda: now[0]) as display:
         display.event(Event("read", TrialCounts()))
         now[0] = 20.0
         display.event(Event("read", TrialCounts(complete=2)))

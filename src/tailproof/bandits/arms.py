@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from tailproof._util import checks
 
 if TYPE_CHECKING:  # in quotes below, which ruff does not read
+    from tailproof.bandits.arm_optimizer import ArmOptimizer  # noqa: F401
     from tailproof.bandits.box_optimizer import BoxOptimizer  # noqa: F401
-    from tailproof.bandits.optimizer import ArmOptimizer  # noqa: F401
 
 Array = NDArray[np.float64]
 OptimizerOf = TypeVar("OptimizerOf", covariant=True)
 
 
-class ArmSet(Generic[OptimizerOf]):
+class PolicyArms(Generic[OptimizerOf]):
     """A set of arms, with the type of the optimizer that a policy on it is."""
 
     inputs: Array  # (k, d), the points at which kernels are checked: all arms, if finitely many
 
 
-class Finite(ArmSet["ArmOptimizer"]):
+class Finite(PolicyArms["ArmOptimizer"]):
     """A finite set of arms.
 
     Parameters
@@ -161,7 +161,7 @@ class Finite(ArmSet["ArmOptimizer"]):
         return index
 
 
-class Box(ArmSet["BoxOptimizer"]):
+class Box(PolicyArms["BoxOptimizer"]):
     """All points x of R^d with lower <= x <= upper: the continuous domain of the paper.
 
     Parameters

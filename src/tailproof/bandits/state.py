@@ -17,8 +17,8 @@ from tailproof.bandits.arms import Box, Finite
 from tailproof.storage import Arrays, decode, encode, take
 
 if TYPE_CHECKING:
+    from tailproof.bandits.arm_optimizer import ArmOptimizer
     from tailproof.bandits.box_optimizer import BoxOptimizer
-    from tailproof.bandits.optimizer import ArmOptimizer
 
 FORMAT = "tailproof-bandits"
 _PARTS = {

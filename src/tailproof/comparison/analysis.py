@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from tailproof._util import checks
-from tailproof.comparison.blocks import block_means
 from tailproof.comparison.cautions import cautions, finite_variance, tail_index
 from tailproof.comparison.contrasts import Contrast
 from tailproof.comparison.effects import estimate_effects
 from tailproof.comparison.files import read_samples
 from tailproof.comparison.fits import fit_blocked, fit_independent
 from tailproof.comparison.results import UNDECIDED, Alternative, Comparison, Effect
-from tailproof.comparison.samples import TIME, Samples, checked, samples_of
+from tailproof.comparison.samples import TIME, Samples, block_means, checked, samples_of
 from tailproof.comparison.settings import Settings, assumption
 from tailproof.comparison.verdict import judge, more_payoffs, sentence
 from tailproof.tails.files import Progress

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
-from tailproof._util.tables import Columns, CsvTable, open_csv
+from tailproof._util.tables import CsvTable, TableColumns, open_csv
 from tailproof.environments._laws import Array, law_generator, moment_order
 from tailproof.environments.arms import arm_numbers
 
@@ -130,7 +130,7 @@ def _open_table(path: Path, expects: str) -> Iterator[CsvTable]:
         yield table
 
 
-def _column_matrix(columns: Columns, names: Sequence[str]) -> Array:
+def _column_matrix(columns: TableColumns, names: Sequence[str]) -> Array:
     """Return a data file's columns of numbers as a (rows, len(names)) array."""
     return np.column_stack([columns[name] for name in names])
 
@@ -354,7 +354,7 @@ def load_claims(
 
 
 def _group_rows(
-    table: CsvTable, columns: Columns, by: str, places: Sequence[str]
+    table: CsvTable, columns: TableColumns, by: str, places: Sequence[str]
 ) -> tuple[list[str], Array, NDArray[np.intp]]:
     """Names and positions of the distinct values of column `by`, and each row's group number."""
     where = _column_matrix(columns, places)

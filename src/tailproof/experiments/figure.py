@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tailproof._util.plotting import new_figure
-from tailproof.experiments.comparisons import Records, regrets, sample_std, truncation_fit
+from tailproof.experiments.measures import Records, regrets, sample_std, truncation_fit
 from tailproof.experiments.panels import FIGURE_LETTERS, Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES, FigurePolicy

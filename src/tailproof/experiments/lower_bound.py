@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tailproof._util.plotting import new_figure
 from tailproof.bandits.schedules import MomentBound
-from tailproof.experiments.comparisons import Records, regrets, sample_std
 from tailproof.experiments.figure import line_style_of
+from tailproof.experiments.measures import Records, regrets, sample_std
 from tailproof.experiments.panels import Panel
 from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.problems import LowerBound

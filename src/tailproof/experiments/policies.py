@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.bandits.assembly import Seed
 from tailproof.bandits.features import Exact, FeatureMap, Nystrom, QuadratureFourier
-from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, tgp_ucb
 from tailproof.bandits.schedules import CustomSchedule
 from tailproof.experiments.problems import Problem

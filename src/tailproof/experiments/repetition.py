@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util.threads import single_thread
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.environments import ArmEnvironment
 from tailproof.experiments.plan import Task
 from tailproof.experiments.policies import POLICIES, build

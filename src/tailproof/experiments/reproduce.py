@@ -18,7 +18,7 @@ from tailproof._util.optional import require
 from tailproof._util.plotting import image
 from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
 from tailproof.experiments import figure, lower_bound, panels, results, run_files, runner
-from tailproof.experiments.comparisons import Records
+from tailproof.experiments.measures import Records
 from tailproof.experiments.plan import Plan, Size, make_plan
 from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.problems import LowerBound

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tailproof._util.files import atomic_write, write_json
-from tailproof.experiments import comparisons, lower_bound
-from tailproof.experiments.comparisons import Records
+from tailproof.experiments import lower_bound, measures, variants
+from tailproof.experiments.measures import Records
 from tailproof.experiments.panels import Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES
@@ -69,7 +69,7 @@ def summary(plan: Plan, records: Records) -> dict[str, Any]:
     return {
         "panels": {panel.letter: _panel_summary(panel, records) for panel in plan.panels},
         "statements": [asdict(statement) for statement in check_statements(plan, records)],
-        "variants": comparisons.describe_variants(plan, records),
+        "variants": variants.describe_variants(plan, records),
     }
 
 
@@ -89,20 +89,20 @@ def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
         paper = panel.paper.crossing if panel.rounds == panel.paper.rounds else None
         result["crossings"] = {
             key: {"round": at, "paper": paper if key == "nystrom" else None}
-            for key, at in comparisons.crossings(panel, records).items()
+            for key, at in measures.crossings(panel, records).items()
         }
     result["variants"] = {
         variant.policy: asdict(variant)
         | {"difference": variant.difference, "verdict": variant.verdict, "flat": variant.flat}
-        for variant in comparisons.compare_variants(panel, records)
+        for variant in variants.compare_variants(panel, records)
     }
     return result
 
 
 def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
     """Return the mean curve of a policy in a panel, with the paper's values."""
-    curves = comparisons.regrets(panel, records, key)
-    means, deviations = curves.mean(axis=0).tolist(), comparisons.sample_std(curves).tolist()
+    curves = measures.regrets(panel, records, key)
+    means, deviations = curves.mean(axis=0).tolist(), measures.sample_std(curves).tolist()
     curve = []
     for t, mean, sd in zip(panel.recorded_rounds.tolist(), means, deviations, strict=True):
         paper = panel.paper_value(key, t)
@@ -119,7 +119,7 @@ def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
 
 def _band_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
     """Return how well the band of panel f holds the function."""
-    fit = comparisons.truncation_fit(panel, records, key)
+    fit = measures.truncation_fit(panel, records, key)
     return {
         "largest_error": fit.error,
         "at": float(ARMS[fit.worst_arm, 0]),

@@ -210,14 +210,3 @@ def _sampler_of(study: Study) -> TailproofSampler:
         kind = type(study.sampler).__name__
         raise ValueError(f"`study` must have a TailproofSampler, but got one with {kind}.")
     return study.sampler
-
-
-def is_failure(trial: FrozenTrial) -> bool:
-    """Tell whether a trial failed of itself.
-
-    Trials of `tailproof tune` say whether they did: those that were interrupted did not, and one
-    that failed may be complete, with the payoff that failed trials are given.
-    """
-    outcome = trial.user_attrs.get("outcome", {})
-    default = "failed" if trial.state == TrialState.FAIL else ""
-    return trial.state.is_finished() and outcome.get("kind", default) == "failed"

@@ -12,7 +12,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof._util.checks import LARGEST_PAYOFF
-from tailproof.integrations._optuna_decisions import is_baseline, is_failure
+from tailproof.integrations._optuna_decisions import is_baseline
 from tailproof.integrations._optuna_internals import enqueued_params
 from tailproof.integrations._optuna_space import SpaceAdapter
 from tailproof.search.trials import Trial, measured
@@ -89,6 +89,17 @@ class StudyHistory:
             self.common = {n: old for n, old in self.common.items() if new.get(n) == old}
         if is_payoff(trial):
             self.payoffs.append(trial)
+
+
+def is_failure(trial: FrozenTrial) -> bool:
+    """Tell whether a trial failed of itself.
+
+    Trials of `tailproof tune` say whether they did: those that were interrupted did not, and one
+    that failed may be complete, with the payoff that failed trials are given.
+    """
+    outcome = trial.user_attrs.get("outcome", {})
+    default = "failed" if trial.state == TrialState.FAIL else ""
+    return trial.state.is_finished() and outcome.get("kind", default) == "failed"
 
 
 def is_payoff(trial: FrozenTrial) -> bool:

@@ -9,9 +9,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof.integrations._optuna_branches import Branch
-from tailproof.integrations._optuna_decisions import StudyRace, is_failure
+from tailproof.integrations._optuna_decisions import StudyRace
 from tailproof.integrations._optuna_history import (
     StudyHistory,
+    is_failure,
     model_params,
     planned_params,
     told_of,

@@ -25,11 +25,11 @@ from tailproof.integrations._optuna_decisions import (
     StudyRace,
     confirm,
     enqueue_baseline,
-    is_failure,
     resume_search,
 )
 from tailproof.integrations._optuna_history import (
     StudyHistory,
+    is_failure,
     model_params,
     told_of,
 )

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.loop import Result
 from tailproof.search.optimizer import Optimizer
-from tailproof.search.results import Recommendation
+from tailproof.search.results import Recommendation, Result
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
 

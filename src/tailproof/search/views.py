@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.optional import require
-from tailproof.search.results import Comparison, Recommendation
+from tailproof.search.results import BaselineComparison, Recommendation
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
@@ -59,7 +59,7 @@ def recommendation_html(found: Recommendation) -> str:
     return html_table(header, body) + f"<p>{_compared(now)}{escape(note)}</p>"
 
 
-def _compared(now: Comparison | None) -> str:
+def _compared(now: BaselineComparison | None) -> str:
     """Return the comparison with the baseline as a line of HTML."""
     return "" if now is None else f"{escape(str(now)).capitalize()}.<br>"
 

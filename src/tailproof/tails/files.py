@@ -39,7 +39,7 @@ class ReadingPlan:
         return [name for name in (self.by, self.block) if name is not None]
 
 
-PlannedColumns: TypeAlias = tuple[ReadingPlan, tables.Columns]
+PlannedColumns: TypeAlias = tuple[ReadingPlan, tables.TableColumns]
 
 
 def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> ReadingPlan:
@@ -100,7 +100,7 @@ def _reading_plan(
     return ReadingPlan([value], by, [])
 
 
-def _table_of_series(plan: ReadingPlan, columns: tables.Columns) -> Table:
+def _table_of_series(plan: ReadingPlan, columns: tables.TableColumns) -> Table:
     """Return the columns of a file as series of payoffs, one for each arm."""
     arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
@@ -141,7 +141,10 @@ def _parquet_columns(
         ]
         if not schema.names:
             raise DataFileError(f"{path}: expected columns of payoffs, but found none.")
-        plan, columns = _reading_plan(schema.names, numeric, by, value, block), tables.Columns()
+        plan, columns = (
+            _reading_plan(schema.names, numeric, by, value, block),
+            tables.TableColumns(),
+        )
         for name in plan.values:
             if not numeric[schema.names.index(name)]:
                 kind = schema.field(name).type

@@ -22,7 +22,7 @@ _LOG_INTERVAL = 5.0  # seconds between plain lines
 _LONGEST_REASON = 200  # characters
 
 
-class ProgressDisplay(LiveDisplay):
+class TuneDisplay(LiveDisplay):
     """Show the progress of a tuning session.
 
     Parameters

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from tailproof._util.console import duration, text_table
+from tailproof._util.console import text_table
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_value
 
@@ -90,16 +88,6 @@ def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row
             f"{best.best_observed_value:.4g}",
         ),
     ]
-
-
-def seconds_text(analysis: Analysis) -> str:
-    """Return for the report how long trials took; "" if that is not known."""
-    seconds = analysis.record.seconds
-    if not len(seconds):
-        return ""
-    middle, longest = float(np.median(seconds)), float(seconds.max())
-    total = duration(float(seconds.sum()))
-    return f"{middle:.3g} s in the median, {longest:.3g} s at most, {total} in all"
 
 
 def tails_text(analysis: Analysis) -> str:

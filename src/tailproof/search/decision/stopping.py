@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from tailproof._util import checks
 from tailproof.search.acquisition import sobol
-from tailproof.search.results import Comparison
+from tailproof.search.results import BaselineComparison
 from tailproof.search.space.encodings import EncodedSpace
 
 if TYPE_CHECKING:
@@ -201,7 +201,9 @@ class StoppingRule:
         self._held = set(held)
         return Look(stop, self._in_words(gain, compared), gain)
 
-    def _rules_that_hold(self, gain: RemainingGain, compared: Comparison | None) -> list[str]:
+    def _rules_that_hold(
+        self, gain: RemainingGain, compared: BaselineComparison | None
+    ) -> list[str]:
         """Return the names of the stopping rules that hold at a look."""
         held = []
         better = 0.0 if compared is None else compared.probability
@@ -211,7 +213,7 @@ class StoppingRule:
             held.append("until")
         return held
 
-    def _in_words(self, gain: RemainingGain, compared: Comparison | None) -> str:
+    def _in_words(self, gain: RemainingGain, compared: BaselineComparison | None) -> str:
         """Say what may still be gained, and when the search may stop."""
         parts = [f"expected remaining gain {gain.expected:.3g}"]
         if self.until is not None:
