@@ -155,6 +155,7 @@ def _read_version() -> str:
 
 
 def __getattr__(name: str) -> Any:
+    """Load a public name of tailproof, from the module that defines it, on first use."""
     if name == "__version__":
         globals()[name] = _read_version()
         return globals()[name]
@@ -168,4 +169,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """List the public names of tailproof."""
     return sorted([*__all__, "__version__"])

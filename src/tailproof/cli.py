@@ -111,7 +111,7 @@ def _reader_is_gone() -> bool:
 
 
 def run_as_process() -> None:
-    """Run the command line of this process, and exit."""
+    """Run the command line, `main`, in a process of its own, and exit."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the results are there; ending takes a moment
     sys.exit(code)

@@ -32,6 +32,7 @@ class TableColumns:
     """
 
     def __init__(self) -> None:
+        """Start without columns of the table."""
         self.rows = 0
         self.labels: dict[str, dict[str, int]] = {}
         self._row_chunks: dict[str, list[NDArray[Any]]] = {}

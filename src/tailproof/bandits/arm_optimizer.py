@@ -63,6 +63,7 @@ class History:
     points: NDArray[Any]  # the arms' coordinates, (t, d), or labels, (t,)
 
     def __len__(self) -> int:
+        """Return the number of payoffs that a policy was told."""
         return len(self.payoffs)
 
 

@@ -79,6 +79,7 @@ class Finite(PolicyArms["ArmOptimizer"]):
         self.inputs.flags.writeable = False
 
     def __len__(self) -> int:
+        """Return the number of arms of a finite set."""
         return len(self.inputs)
 
     def __repr__(self) -> str:
@@ -238,7 +239,7 @@ def _corner(name: str, value: ArrayLike) -> Array:
 
 
 def _checked_labels(labels: Any) -> tuple[str | int, ...]:
-    """Return labels that are all text or all integers, and distinct."""
+    """Return labels of a finite set of arms, all text or all integers, and distinct."""
     result = tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
     if {type(label) for label in result} not in ({str}, {int}):
         raise ValueError(f"`arms` as labels must be all text or all integers, but got {labels!r}.")

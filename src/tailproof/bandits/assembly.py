@@ -55,7 +55,7 @@ Seed = int | np.random.SeedSequence | np.random.Generator | None
 def common_options(
     space: PolicyArms[Any], kernel: Kernel, ridge: float, beta_multiplier: float
 ) -> dict[str, Any]:
-    """Check the arguments that all policies have, and return the options among them."""
+    """Check what all policies are assembled from, and return the options among it."""
     if not isinstance(space, Finite | Box):
         allowed = "Finite(arms) or Box(lower, upper)"
         raise ValueError(f"`space` must be {allowed}, but got space={space!r}.")
@@ -82,7 +82,7 @@ def common_options(
 def theory_options(
     moment: MomentBound | None, norm_bound: float | None, horizon: int, failure_probability: float
 ) -> dict[str, Any]:
-    """Check the constants of the theorems, also where the schedule does not use them."""
+    """Check the theorems' constants that a policy is assembled with, whatever its schedule uses."""
     if moment is not None:
         checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
     return {
@@ -96,7 +96,7 @@ def theory_options(
 
 
 def _schedule_setting(options: dict[str, Any]) -> Setting:
-    """Return the constants of the theorems that a schedule needs, from a policy's options."""
+    """Return the theorems' constants that the schedule of an assembled policy needs."""
     for name in ("moment", "norm_bound"):
         if options[name] is None:
             raise ValueError(
@@ -107,7 +107,7 @@ def _schedule_setting(options: dict[str, Any]) -> Setting:
 
 
 def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimizer:
-    """Build GP-UCB or TGP-UCB."""
+    """Assemble GP-UCB or TGP-UCB."""
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
     if isinstance(schedule, str):
@@ -129,7 +129,7 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimize
 
 
 def robust_conjugate_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
-    """Build RCGP-UCB."""
+    """Assemble RCGP-UCB."""
     options = config.options
     rng = checks.generator(seed)
     announce_compilation(ucb_argmax)
@@ -154,7 +154,7 @@ def _box_optimizer(
     start: Any,
     explicit: ExplicitFeatures | None = None,
 ) -> BoxOptimizer:
-    """Return the optimizer of a policy over a box."""
+    """Assemble the optimizer of a policy over a box."""
     kernel = config.kernel
 
     def distance(offset: NDArray[np.float64]) -> float | None:
@@ -167,7 +167,7 @@ def _box_optimizer(
 
 
 def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimizer:
-    """Build ATA-GP-UCB or MoMA-GP-UCB."""
+    """Assemble ATA-GP-UCB or MoMA-GP-UCB."""
     options, kernel, X = config.options, config.kernel, config.space.inputs
     features, schedule = options["features"], options["schedule"]
     rng = checks.generator(seed)
@@ -202,7 +202,7 @@ def _box_feature_policy(
     rng: np.random.Generator,
     start: Any,
 ) -> BoxOptimizer:
-    """Build ATA-GP-UCB over a box."""
+    """Assemble ATA-GP-UCB over a box."""
     features, explicit = config.options["features"], None
     posterior: BoxFeaturePosterior
     residual = 0.0
@@ -228,7 +228,7 @@ def _box_feature_policy(
 
 
 def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
-    """Return the schedule of ATA-GP-UCB that a name stands for."""
+    """Return the schedule that a name stands for when ATA-GP-UCB is assembled."""
     if name == "authors":
         return schedules.AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
     if isinstance(features, Nystrom):
@@ -239,7 +239,7 @@ def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Settin
 
 
 def _arm_sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
-    """Return how the dictionary is drawn: the theorem's way, unless the authors' is asked for."""
+    """Assemble the way a dictionary is drawn: the theorem's, unless the authors' is asked for."""
     authors = schedule == "authors"
     q = features.oversampling
     if q is None:
@@ -254,14 +254,14 @@ def _arm_sampling(features: Nystrom, schedule: str | Schedule, setting: Setting 
 
 
 def _uses_residual_variance(variance: str | None, features: FeatureMap | Nystrom) -> bool:
-    """Whether to use choice (ii) of Algorithm 2; by default the paper's for these features."""
+    """Whether a policy is assembled with choice (ii) of Algorithm 2, by default as in the paper."""
     if variance is None:
         return isinstance(features, Nystrom | Exact)
     return checks.choice("variance", variance, ("i", "ii")) == "ii"
 
 
 def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
-    """Return the number of blocks of MoMA-GP-UCB, a power of two, within the memory limit."""
+    """Return the blocks to assemble MoMA-GP-UCB with, a power of two, within the memory limit."""
     blocks = options["blocks"]
     if blocks is None:
         blocks = 8.0 * math.log(options["horizon"] / options["failure_probability"])

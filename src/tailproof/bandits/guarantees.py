@@ -157,7 +157,7 @@ def feature_cover(
 
 
 def _cutoff_share(accuracy: float, residual: float, setting: Setting) -> float:
-    """Return what the cutoff of Nystrom features adds to the band, in units of B.
+    """Return what the cutoff of Nystrom features adds to a theorem's band, in units of B.
 
     The bias is B (1 + sqrt(1/(1 - eps) + residual T / lambda)) sigma, where Theorem 4 has
     B (1 + sqrt(1/(1 - eps))) sigma; sigma <= 1.
@@ -313,7 +313,7 @@ def feature_guarantee(
 
 
 def _least_diagonal(config: PolicyConfig) -> float:
-    """Return a lower bound on k(x, x) over the arms."""
+    """Return a lower bound on k(x, x) over the arms, a hypothesis of Theorem 1's guarantee."""
     if isinstance(config.space, Box) and not is_stationary(config.kernel):
         return 0.0
     return float(config.kernel.diagonal(config.space.inputs).min())
@@ -336,18 +336,18 @@ def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Sett
 
 
 def _is_plain(setting: Setting) -> bool:
-    """Whether neither the setting nor its moment bound is of a subclass."""
+    """Whether neither the theorem's constants nor their moment bound are of a subclass."""
     return type(setting) is Setting and type(setting.moment) is MomentBound
 
 
 def _unproven_schedule(schedule: str | Schedule) -> Guarantee:
-    """Return the empty guarantee of a schedule that no theorem covers."""
+    """Return the empty guarantee under a schedule that no theorem covers."""
     authors = "the authors' constants are only order-wise the theorems'."
     return guarantee("", [authors if schedule == "authors" else "the schedule is custom."])
 
 
 def _ridge_hypotheses(ridge: float, config: PolicyConfig) -> list[str]:
-    """Return what a schedule made for another ridge violates."""
+    """Return what a schedule made for another ridge violates of its theorem's hypotheses."""
     same = ridge == config.options["ridge"]
     return [] if same else [f"the schedule was made for ridge={ridge:g}."]
 

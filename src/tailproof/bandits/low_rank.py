@@ -57,7 +57,7 @@ def fixed_coordinates(
 def _bounded_coordinates(
     kernel: Kernel, X: Array, tolerance: float, rounding: float, max_rank: int | None
 ) -> Array | None:
-    """Return coordinates of the arms under the kernel, or None beyond the largest rank."""
+    """Return low-rank kernel coordinates of the arms, or None beyond the largest rank."""
     if len(X) <= DENSE_POINTS:
         values, vectors = eigh(kernel.matrix(X, X))
         columns = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -94,6 +94,7 @@ class PlayedSpan:
     """
 
     def __init__(self, kernel: Kernel, X: Array, tolerance: float) -> None:
+        """Start with the span of no point."""
         self._kernel, self._X = kernel, X
         self._diagonal = kernel.diagonal(X).astype(np.float64)
         self.limit = tolerance * float(self._diagonal.max())

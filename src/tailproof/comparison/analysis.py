@@ -199,7 +199,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
 
 
 def _baseline_index(names: list[str], baseline: str | None) -> int:
-    """Return which alternative is the baseline, the first if none is named."""
+    """Return which alternative is the baseline of the analysis, the first if none is named."""
     if baseline is None:
         return 0
     if str(baseline) not in names:

@@ -69,7 +69,7 @@ def _repeats(names: Sequence[str]) -> bool:
 
 
 def check_varied(what: str, values: Array) -> None:
-    """Raise if `values` are all equal: without spread there is no interval."""
+    """Raise if `values` of samples are all equal: without spread there is no interval."""
     if float(values.min()) == float(values.max()):
         raise ValueError(f"payoffs must vary, but {what} all equal {values[0]:g}.")
 
@@ -77,7 +77,7 @@ def check_varied(what: str, values: Array) -> None:
 def samples_of(
     data: Any, *, by: str | None = None, value: str | None = None, block: Any = None
 ) -> Samples:
-    """Return the alternatives in `data`; `compare` documents the forms it takes."""
+    """Return the samples of alternatives in `data`; `compare` documents the forms it takes."""
     if hasattr(data, "columns") and hasattr(data, "__getitem__") and not isinstance(data, Mapping):
         return _samples_of_frame(data, by, value, block)
     if by is not None or value is not None:
@@ -91,7 +91,7 @@ def samples_of(
 
 
 def _mapping_of_arrays(data: Any) -> dict[str, Any]:
-    """Return a sequence of arrays as alternatives named by their numbers."""
+    """Return a sequence of arrays as samples named by their numbers."""
     if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
         raise ValueError(
             "`data` must be a mapping from names to payoffs, a sequence of arrays or a data frame, "
@@ -103,7 +103,7 @@ def _mapping_of_arrays(data: Any) -> dict[str, Any]:
 
 
 def _blocks_of_arrays(block: Any, keys: list[Any], series: list[Series]) -> list[Labels]:
-    """Return the block numbers: by position (True), one sequence for all, or one an alternative."""
+    """Return the blocks of samples: by position (True), one sequence for all, or one a sample."""
     if block is True:
         sizes = {s.values.size for s in series}
         if len(sizes) > 1:
@@ -125,7 +125,7 @@ def _blocks_of_arrays(block: Any, keys: list[Any], series: list[Series]) -> list
 
 
 def _samples_of_frame(frame: Any, by: str | None, value: str | None, block: Any) -> Samples:
-    """Return the alternatives of a data frame, in long or in wide form."""
+    """Return the samples of alternatives in a data frame, in long or in wide form."""
     columns = [str(name) for name in frame.columns]
     for role, name in (("`by`", by), ("`value`", value), ("the block", block)):
         if name is not None and name not in columns:
@@ -149,7 +149,7 @@ def _samples_of_frame(frame: Any, by: str | None, value: str | None, block: Any)
 def long_samples(
     names: Sequence[str], codes: Labels, values: Array, blocks: Labels | None
 ) -> Samples:
-    """Split a long table: `codes` (n,) tell whose payoff each of `values` (n,) is."""
+    """Split a long table into samples: `codes` (n,) tell whose payoff each of `values` (n,) is."""
     series = split(names, codes, values)
     if blocks is None:
         return Samples("", series)
@@ -158,7 +158,7 @@ def long_samples(
 
 
 def coded(labels: NDArray[Any]) -> tuple[list[str], Labels]:
-    """Return distinct labels as text, in the order of their first rows, and each row's number."""
+    """Return the distinct labels of samples as text, by their first rows, and each row's number."""
     numbers: dict[str, int] = {}
     found = (numbers.setdefault(str(label), len(numbers)) for label in labels.tolist())
     codes = np.fromiter(found, np.int64, labels.size)
@@ -166,7 +166,7 @@ def coded(labels: NDArray[Any]) -> tuple[list[str], Labels]:
 
 
 def block_means(samples: Samples, *, single: bool) -> tuple[Array, int]:
-    """Return the mean payoff of every alternative in every complete block, and what was left out.
+    """Return the means of samples in every complete block, and how many blocks are left out.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ SEPARATION = 2.001
 
 
 def log_spectral_density(kernel: StationaryKernel, dim: int, frequency: Array) -> Array:
-    """Return ln S(u) at |u| = `frequency` (cycles a unit of length), any shape.
+    """Return ln S(u) for a hard instance at |u| = `frequency` (cycles a unit of length), any shape.
 
     k(x) = int S(u) exp(2 pi i u . x) du, with S = (2 pi l^2)^(d/2) exp(-2 pi^2 l^2 |u|^2) for
     the squared-exponential kernel and S = a (2 nu / l^2 + 4 pi^2 |u|^2)^-(nu + d/2),
@@ -301,7 +301,7 @@ class HardInstance:
 
 
 def _largest_allowed_gap(allowed: Callable[[float], bool], upper: float) -> float:
-    """Bisect for the largest gap up to `upper` at which `allowed`, true below it, still holds."""
+    """Bisect for a hard instance's largest gap up to `upper` at which `allowed` still holds."""
     lower = upper
     while not allowed(lower):
         lower /= 2.0

@@ -203,6 +203,7 @@ class AlphaStable(_AdditiveNoise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the parameters of stable noise."""
         super().__post_init__()
         checks.fields(self, alpha=checks.number, beta=checks.number)
         if not 1.0 < self.alpha <= 2.0:
@@ -276,7 +277,7 @@ class CenteredLogNormal(_AdditiveNoise):
 
 
 def _lognormal_relative_moment(p: float, sigma: float) -> float:
-    """E|exp(sigma Z - sigma^2 / 2) - 1|^p, Z standard normal, by quadrature.
+    """E|exp(sigma Z - sigma^2 / 2) - 1|^p of log-normal noise, Z standard normal, by quadrature.
 
     The integrand has a kink at z = sigma / 2 and is negligible more than twelve units outside of
     [0, p sigma].
@@ -313,6 +314,7 @@ class Contamination(CheckedLaw):
     size: float
 
     def __post_init__(self) -> None:
+        """Check a law of noise with outliers."""
         super().__post_init__()
         if not isinstance(self.base, PayoffLaw) or isinstance(self.base, Spike):
             raise ValueError(
@@ -353,6 +355,7 @@ class Spike:
     size: float = 10.0
 
     def __post_init__(self) -> None:
+        """Check the noise of one arm."""
         object.__setattr__(self, "arm", checks.integer("arm", self.arm, low=0))
         checks.fields(self, size=checks.positive)
 

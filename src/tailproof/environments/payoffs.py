@@ -97,6 +97,7 @@ class TwoPoint(CheckedLaw):
     gap: float
 
     def __post_init__(self) -> None:
+        """Check the law of payoffs that are 0 or a jump."""
         alpha = checks.in_unit_interval("alpha", self.alpha, closed_above=True)
         object.__setattr__(self, "alpha", alpha)
         checks.fields(self, v=checks.positive, gap=checks.positive)
@@ -113,7 +114,7 @@ class TwoPoint(CheckedLaw):
         return float((self.v / (2.0 * self.gap)) ** (1.0 / self.alpha))
 
     def probability(self, f: ArrayLike) -> Array:
-        """Return the probability of a jump at mean `f`, |f| / jump; the shape of `f`."""
+        """Return the probability that a payoff is a jump at mean `f`, |f| / jump, shaped as `f`."""
         values = shifts(f)
         size = np.abs(values)
         if size.size and float(size.max()) > 2.0 * self.gap * (1.0 + ROUNDING):

@@ -16,20 +16,20 @@ Records = Mapping[tuple[str, str, int], Mapping[str, Any]]
 
 
 def regrets(panel: Panel, records: Records, policy: str, repetitions: int | None = None) -> Array:
-    """Return R_t / t, (repetitions, recorded rounds), of all or of the first repetitions."""
+    """Return measured R_t / t, (repetitions, recorded rounds), of all repetitions or the first."""
     count = panel.repetitions_of(policy) if repetitions is None else repetitions
     return np.array([records[panel.letter, policy, i]["regret_per_round"] for i in range(count)])
 
 
 def sample_std(values: Array) -> Array:
-    """Return the standard deviation over repetitions, ddof 1; NaN for a single repetition."""
+    """Return the standard deviation of a measure over repetitions, ddof 1; NaN for a single one."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)
     return np.std(values, axis=0, ddof=1)
 
 
 def crossing(rounds: NDArray[np.int64], curve: Array, reference: Array) -> int | None:
-    """Return the first round from which a regret `curve` stays below `reference`; None if never.
+    """Measure from which round on a regret `curve` stays below `reference`; None if never.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def crossing(rounds: NDArray[np.int64], curve: Array, reference: Array) -> int |
 
 
 def crossings(panel: Panel, records: Records) -> dict[str, int | None]:
-    """Return the round from which each ATA policy of the paper stays below TGP-UCB."""
+    """Measure from which round on each ATA policy of the paper stays below TGP-UCB."""
     if "tgp" not in panel.policies:
         return {}
     tgp = regrets(panel, records, "tgp").mean(axis=0)
@@ -63,22 +63,22 @@ class TruncationFit:
 
     @property
     def error(self) -> float:
-        """Largest |mean - f| over the arms of the truncated fit in panel f."""
+        """Measured error of the truncated fit in panel f: the largest |mean - f| over the arms."""
         return float(np.abs(self.mean - self.f).max())
 
     @property
     def worst_arm(self) -> int:
-        """The arm of panel f with the largest error of the truncation."""
+        """The arm of panel f with the largest measured error of the truncated fit."""
         return int(np.abs(self.mean - self.f).argmax())
 
     @property
     def band_holds_f(self) -> bool:
-        """Whether f lies inside mean +- std at every arm of panel f."""
+        """Whether the measured band of panel f, mean +- std, holds f at every arm."""
         return bool((np.abs(self.mean - self.f) <= self.std).all())
 
 
 def truncation_fit(panel: Panel, records: Records, policy: str) -> TruncationFit:
-    """Return the average band of a policy of panel f."""
+    """Measure the average band of a policy of panel f."""
     kept = [records[panel.letter, policy, i] for i in range(panel.repetitions_of(policy))]
     keys = ("mean", "std", "f")
     return TruncationFit(*(np.mean([record[key] for record in kept], axis=0) for key in keys))

@@ -41,7 +41,7 @@ Pool = Callable[[Sequence[Task]], Iterable[tuple[Task, Record]]]
 
 
 def guess_seconds(task: Task) -> float:
-    """Return roughly how long a task of the plan takes on one core."""
+    """Return roughly how long the runner needs for a task of the plan on one core."""
     family, source = POLICIES[task.policy].family, task.panel.source
     full_rank = isinstance(source, Synthetic) and isinstance(source.kernel, Matern)
     factor = _FULL_RANK if full_rank and family in ("nystrom", "exact") else 1.0
@@ -116,7 +116,7 @@ def _start_resource_trackers() -> None:
 
 
 def compile_first(tasks: Sequence[Task]) -> None:
-    """Play a few rounds of every kind of task, so that the workers find the code compiled.
+    """Play a few rounds of every kind of task, so that pool workers find the code compiled.
 
     Compiling takes longer than many a run, and every new process would do it at the same time.
     """

@@ -92,7 +92,7 @@ class StudyHistory:
 
 
 def is_failure(trial: FrozenTrial) -> bool:
-    """Tell whether a trial failed of itself.
+    """Tell whether a trial in a study's history failed of itself.
 
     Trials of `tailproof tune` say whether they did: those that were interrupted did not, and one
     that failed may be complete, with the payoff that failed trials are given.
@@ -103,13 +103,13 @@ def is_failure(trial: FrozenTrial) -> bool:
 
 
 def is_payoff(trial: FrozenTrial) -> bool:
-    """Tell whether the value of a complete Optuna trial can enter a mean: infinite ones cannot."""
+    """Tell whether the value of a complete trial enters the history of payoffs: not if infinite."""
     value = trial.values[0]
     return math.isfinite(value) and abs(value) <= LARGEST_PAYOFF
 
 
 def told_of(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what a complete trial tells, as arguments of `Optimizer.add`.
+    """Return what a complete trial in the history tells, as arguments of `Optimizer.add`.
 
     Its value; or the single payoffs, if the user attribute "tailproof:payoffs" lists them; or its
     value as a mean, if "tailproof:sem" gives the standard error, "tailproof:n" the number of
@@ -130,7 +130,7 @@ def told_of(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def model_params(trial: FrozenTrial, adapter: SpaceAdapter) -> dict[str, Any] | None:
-    """Return the params of a complete trial in tailproof's space; None if it is not modeled.
+    """Return the params of a trial in the history in tailproof's space; None if not modeled.
 
     Not modeled are infinite values, and params that are incomplete or outside the space.
     """
@@ -138,12 +138,12 @@ def model_params(trial: FrozenTrial, adapter: SpaceAdapter) -> dict[str, Any] | 
 
 
 def planned_params(trial: FrozenTrial) -> dict[str, Any]:
-    """Return the params a trial has, and those it was enqueued with and has not stored yet."""
+    """Return the params of a trial in the history, also those enqueued and not stored yet."""
     return {**enqueued_params(trial), **trial.params}
 
 
 def by_completion(complete: Iterable[FrozenTrial]) -> list[FrozenTrial]:
-    """Return complete trials of Optuna in the order they were completed in."""
+    """Return complete trials of a study's history in the order they were completed in."""
 
     def completion(trial: FrozenTrial) -> tuple[datetime, int]:
         # Storages differ in whether they keep the time zone; the two kinds cannot be compared.

@@ -218,7 +218,7 @@ class TailproofSampler(BaseSampler):
 def recommend(
     study: Study, *, level: float = 0.9, sampler: TailproofSampler | None = None
 ) -> Recommendation:
-    """Return the configuration with the best mean payoff, and an interval for that mean.
+    """Return the configuration with the best mean payoff of a study, with an interval.
 
     Works for every study of one objective, whichever sampler made it. `study.best_trial` is the
     trial with the best single payoff; under heavy tails that says little about its mean.
@@ -349,7 +349,7 @@ def _study_minimizes(study: Study) -> bool:
 
 
 def _sampler_entropy() -> int:
-    """Return fresh randomness for a sampler from the system."""
+    """Return fresh randomness for TailproofSampler from the system."""
     drawn = np.random.SeedSequence().entropy
     assert isinstance(drawn, int)
     return drawn % 2**63

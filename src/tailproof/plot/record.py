@@ -94,7 +94,7 @@ def record_of(search: Any, *, level: float = 0.9) -> SearchRecord:
 def _record_of_optimizer(
     optimizer: Optimizer, level: float, seconds: Sequence[float]
 ) -> SearchRecord:
-    """Return what pictures show of an optimizer over a Space."""
+    """Return the record of an optimizer over a Space, all that pictures show of it."""
     if not isinstance(optimizer.space, Space):
         raise ValueError(
             f"`search` must be over a Space of parameters, but got {optimizer.space!r}."
@@ -115,7 +115,7 @@ def _record_of_optimizer(
 
 
 def checkpoints(count: int) -> list[int]:
-    """Return after how many of `count` payoffs the course of a search is looked at, ascending.
+    """Return after how many of `count` payoffs the record of a search looks at it, ascending.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def checkpoints(count: int) -> list[int]:
 def course_of(
     optimizer: Optimizer, level: float, final: Recommendation
 ) -> list[tuple[int, Recommendation]]:
-    """Return what was recommended after some numbers of payoffs, by telling them again."""
+    """Record what was recommended after some numbers of payoffs, by telling them again."""
     again = Optimizer(
         optimizer.space,
         seed=optimizer.seed,
@@ -152,7 +152,7 @@ def course_of(
 
 
 def grid(space: Space, name: str) -> list[Any]:
-    """Return values of a parameter along which a picture is drawn: all, or some spread evenly.
+    """Return values of a parameter to predict the recorded search at: all, or some spread evenly.
 
     Examples
     --------

@@ -226,6 +226,7 @@ class _LoopProgress:
     """What maximize and minimize show: evaluations done, the last payoff, and the time left."""
 
     def __init__(self, total: int) -> None:
+        """Count from zero of `total` evaluations in `maximize` or `minimize`."""
         self._total, self._done, self._last = total, 0, ""
         self._started = time.monotonic()
         self.gain = ""  # what may still be gained, in words

@@ -82,7 +82,7 @@ def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _tuple_of_groups(value: Any) -> tuple[Any, ...]:
-    """Return what an iterable holds; nothing for text and what is no iterable."""
+    """Return what an iterable of the options holds; nothing for text and what is no iterable."""
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
 
 

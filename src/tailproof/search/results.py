@@ -63,6 +63,7 @@ class BaselineComparison:
     probability: float
 
     def __str__(self) -> str:
+        """Return the baseline and the improvement over it in words."""
         if self.improvement_lower == self.improvement_upper == 0.0:
             return f"the baseline itself (mean {self.mean:.4g})"
         word = "better" if self.improvement >= 0.0 else "worse"
@@ -117,6 +118,7 @@ class Recommendation:
     baseline: BaselineComparison | None = None
 
     def __str__(self) -> str:
+        """Return the recommendation of a search in words."""
         setting = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
         compared = "" if self.baseline is None else f"; {self.baseline}"
         return (
@@ -133,7 +135,7 @@ class Recommendation:
 
 
 def _probability_text(probability: float) -> str:
-    """Return a probability from draws, of which extreme ones say less than their digits.
+    """Return a result's probability from draws; extreme ones say less than their digits.
 
     Examples
     --------
@@ -176,12 +178,13 @@ class Result:
     seconds: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
+        """Return the recommendation of a Result in words."""
         return "nothing was measured" if self.recommendation is None else str(self.recommendation)
 
     def to_frame(self) -> Any:
-        """Return the trials as a pandas DataFrame: see `Optimizer.to_frame`."""
+        """Return the trials of a Result as a pandas DataFrame: see `Optimizer.to_frame`."""
         return self.optimizer.to_frame()
 
     def _repr_html_(self) -> str:
-        """Return the optimizer's HTML, for notebooks."""
+        """Return a Result as HTML, that of its optimizer, for notebooks."""
         return self.optimizer._repr_html_()

@@ -205,7 +205,7 @@ def measured(
 
 
 def _is_several(value: Any) -> bool:
-    """Tell whether a value holds several payoffs; arrays without axes and text are single."""
+    """Tell whether a trial's value holds several payoffs; arrays without axes and text do not."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     text = isinstance(value, str | bytes | bytearray | memoryview)
@@ -225,7 +225,7 @@ def observations(completed: Sequence[CompletedTrial], points: Any, sign: float) 
 
 
 def _inflated_error(done: CompletedTrial) -> float:
-    """Return the standard error of a mean as an observation has it; NaN for payoffs."""
+    """Return the standard error of a trial's mean as an observation has it; NaN for payoffs."""
     if done.sem is None:
         return math.nan
     return done.sem if done.n < 5 else done.sem * math.sqrt((done.n - 1) / (done.n - 3))

@@ -60,12 +60,12 @@ def recommendation_html(found: Recommendation) -> str:
 
 
 def _compared(now: BaselineComparison | None) -> str:
-    """Return the comparison with the baseline as a line of HTML."""
+    """Return the comparison with the baseline as a line of an HTML view."""
     return "" if now is None else f"{escape(str(now)).capitalize()}.<br>"
 
 
 def _cells(params: Mapping[str, Any]) -> list[str]:
-    """Return the values of a configuration as cells of an HTML table."""
+    """Return the values of a configuration as cells of an HTML view."""
     shown = ("" if value is None else value for value in params.values())
     return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown]
 
@@ -82,7 +82,7 @@ def optimizer_html(optimizer: Optimizer) -> str:
 
 
 def html_table(header: Any, rows: Any) -> str:
-    """Return an HTML table for notebooks, everything escaped.
+    """Return an HTML table of a view for notebooks, everything escaped.
 
     Examples
     --------

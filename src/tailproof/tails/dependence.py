@@ -102,7 +102,7 @@ def across_arms(exceeds: NDArray[np.bool_]) -> float:
 
 
 def pooled(parts: list[tuple[int, Dependence]], across: float) -> Dependence:
-    """Combine the dependence of several arms, each given with its number of payoffs."""
+    """Combine the serial dependence of several arms, each given with its number of payoffs."""
     n = np.array([count for count, _ in parts], dtype=np.float64)
     total = int(n.sum())
     # Divided last: counts times effects of exactly 1 must average to exactly 1.

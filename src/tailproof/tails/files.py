@@ -101,7 +101,7 @@ def _reading_plan(
 
 
 def _table_of_series(plan: ReadingPlan, columns: tables.TableColumns) -> Table:
-    """Return the columns of a file as series of payoffs, one for each arm."""
+    """Return the columns of a file of payoffs as series, one for each arm."""
     arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
         check_magnitude(name, array)
@@ -191,7 +191,7 @@ def read_columns(
     block: str | None = None,
     progress: Progress | None = None,
 ) -> PlannedColumns:
-    """Read columns of payoffs and labels of a CSV or Parquet file, for `diagnose` and `compare`.
+    """Read a file's columns of payoffs and labels, CSV or Parquet, for `diagnose` and `compare`.
 
     `by` and `value` choose them as in `diagnose_file`; `block` is one more column of labels.
     """

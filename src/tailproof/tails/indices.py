@@ -160,7 +160,7 @@ class Spacings:
 def stable_k(
     k: int, estimate: Callable[[int], float], variance: Callable[[int, float], float]
 ) -> int:
-    """Return the first of k, k/2, k/4 whose estimate agrees with those from fewer, or the last.
+    """Return the first of k, k/2, k/4 whose index agrees with those from fewer, or the last.
 
     As the samples are nested and the estimator efficient at its rate, the difference of two
     estimates has the difference of their variances as its variance; beyond 3 standard deviations
@@ -226,7 +226,7 @@ def reduced_hill(
 def conservative_limit(
     top: OrderStatistics, estimate: IndexEstimate, level: float, *, design_effect: float = 1.0
 ) -> float:
-    """Return an upper limit of gamma that holds at the first k tried and at the k used.
+    """Return an upper limit of the index gamma that holds at the first k tried and the k used.
 
     For a stable estimate this is its own limit. For one that changes with the threshold it is the
     largest of its own limit and those of the bias-reduced and the classical Hill estimates at the
@@ -285,7 +285,7 @@ def _normal_estimate(
     *,
     nested: bool,
 ) -> IndexEstimate | None:
-    """Return an estimate whose interval is normal with `variance(gamma)` / k, or None."""
+    """Return an index estimate whose interval is normal with `variance(gamma)` / k, or None."""
     start = k = top.usable(standard_k(top.n, _OTHER_SHARE))
     if not top.sufficient(k):
         return None

@@ -246,7 +246,7 @@ def matern_lower_rate(
 def _rate_input(
     name: str, value: ArrayLike, rule: str, holds: Callable[[Array], NDArray[np.bool_]]
 ) -> Array:
-    """Return an argument of a regret rate as an array, or raise an error with the rule."""
+    """Return an argument of a rate as an array, or raise an error with the rule."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all(holds(array) & np.isfinite(array)):
         raise ValueError(f"`{rule}` must hold, but got {name}={value!r}.")
@@ -254,12 +254,12 @@ def _rate_input(
 
 
 def _rate_alpha(alpha: ArrayLike) -> Array:
-    """Return moment orders alpha in (0, 1], or raise an error."""
+    """Return moment orders alpha of a rate, in (0, 1], or raise an error."""
     return _rate_input("alpha", alpha, "0 < alpha <= 1", lambda x: (x > 0.0) & (x <= 1.0))
 
 
 def _gain_complexity(dim: ArrayLike, source: str) -> Array:
-    """Return d(d+1) (Srinivas et al. 2010) or d (Vakili et al. 2021)."""
+    """Return the d(d+1) (Srinivas et al. 2010) or d (Vakili et al. 2021) of a gain's rate."""
     d = _rate_input("dim", dim, "dim >= 1", lambda x: x >= 1.0)
     older = checks.choice("source", source, SOURCES) == "srinivas2010"
     return np.asarray(d * (d + 1.0) if older else d)

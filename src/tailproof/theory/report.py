@@ -21,7 +21,7 @@ from tailproof.theory.rates import (
 
 
 def table_rounds(horizon: int) -> NDArray[np.int64]:
-    """Return the rounds of the bounds' table: 10, 20, 50, 100, .. and the horizon."""
+    """Return the rounds of the report's table of bounds: 10, 20, 50, 100, .. and the horizon."""
     steps = [m * 10**k for k in range(1, 19) for m in (1, 2, 5) if m * 10**k < horizon]
     return np.array([*steps, horizon], dtype=np.int64)
 
@@ -43,7 +43,7 @@ def table(comparison: Comparison) -> str:
 
 
 def heading(problem: Problem) -> str:
-    """Return what the bounds are for: kernel, arms and constants."""
+    """Return the heading of the bounds' report: kernel, arms and constants."""
     s, (n, dim) = problem.setting, problem.arms.shape
     return (
         f"Regret R_T in units of payoff, {problem.kernel!r},\n"
@@ -56,7 +56,7 @@ def heading(problem: Problem) -> str:
 
 
 def legend(kernel_name: str, problem: Problem, comparison: Comparison) -> str:
-    """Return for each column what it is, and when it is informative or why it is missing."""
+    """Return for each column of the report what it is, and when it is informative or missing."""
     horizons = informative_horizons(problem)
     lines = ["", '"any policy" is 2 min(B, v^(1/(1+alpha))) T: a bound above it promises nothing.']
     for column in comparison.columns:
@@ -114,7 +114,7 @@ def _newer_gain_text(alpha: float, dim: int, nu: float) -> str:
 
 
 def draw(comparison: Comparison, title: str, path: Path) -> None:
-    """Draw the bounds over T, both axes logarithmic, into a PNG file."""
+    """Draw for the report the bounds over T, both axes logarithmic, into a PNG file."""
     figure = plotting.new_figure(figsize=(8, 6), dpi=120, layout="constrained")
     axis = figure.subplots()
     for column in comparison.columns:

@@ -52,7 +52,7 @@ from tailproof.theory.rounds import Array, at_each_round, largest_betas, round_n
 
 
 def _variance_sum(setting: Setting, gain: Array) -> Array:
-    """Lemma 5: sum_t sigma_{t-1}^2(x_t) <= 2 (1 + lambda) gamma_T."""
+    """Lemma 5 for regret bounds: sum_t sigma_{t-1}^2(x_t) <= 2 (1 + lambda) gamma_T."""
     return 2.0 * (1.0 + setting.ridge) * gain
 
 

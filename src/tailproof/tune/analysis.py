@@ -69,7 +69,7 @@ class Analysis:
 
     @property
     def clipped_by_number(self) -> dict[int, bool]:
-        """Whether the payoff of a trial was clipped, by its number."""
+        """Whether the payoff of each analyzed trial was clipped, by its number."""
         return dict(zip(self.numbers.tolist(), self.clipped.tolist(), strict=True))
 
 

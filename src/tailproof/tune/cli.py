@@ -70,7 +70,7 @@ class _Parser(argparse.ArgumentParser):
         return found, []
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong on one line, and exit."""
+        """Print what is wrong with the arguments of `tune` on one line, and exit."""
         from tailproof.tune.urls import without_secrets
 
         self.exit(2, f"{self.prog}: {without_secrets(message)}\n")

@@ -37,7 +37,7 @@ _LONGEST_REASON = 200  # characters
 def report_values(
     analysis: Analysis, study: Mapping[str, Any], true_mean: TrueMean | None = None
 ) -> dict[str, Any]:
-    """Return what the template "tune/content.html" shows, but for `heading`.
+    """Return what the report shows, by the template "tune/content.html", but for `heading`.
 
     Another page includes the report by rendering that template with these values and with the
     level of its top heading, as `heading=2`. `study` has "name", "storage", "title", "command" (as

@@ -98,7 +98,7 @@ def _print_session_error(error: Exception, job: Job) -> None:
 
 
 def is_expected(error: Exception) -> bool:
-    """Return whether an error is to be shown in one line, because it does not look like a bug."""
+    """Return whether an error that ends a session is no bug, so that one line shows it."""
     package = type(error).__module__.partition(".")[0]
     expected = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
     return isinstance(error, expected) or package in ("optuna", "sqlalchemy")

@@ -51,7 +51,7 @@ def read(path: Path) -> dict[str, Entry]:
 def take_flags(
     arguments: Sequence[str], flags: Collection[str]
 ) -> tuple[list[tuple[str, Entry]], list[str]]:
-    """Return the parameters in command-line arguments as (name, entry), and the other arguments.
+    """Take the flags that define a space from the command line: (name, entry); others are left.
 
     `flags` are the other flags: options of a choice end at the next flag, not at a dash.
 
@@ -76,7 +76,7 @@ def take_flags(
 
 
 def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
-    """Return the definition of a parameter that begins with a flag."""
+    """Return the definition of a parameter of the space that begins with a flag."""
     kind = flag.removeprefix("--")
     if kind == "choice":
         values: list[str] = []
@@ -115,7 +115,7 @@ def _flag_number(name: str, kind: str, written: str) -> float | int:
 
 
 def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
-    """Return the space of a space file and of flags."""
+    """Return the space that a space file and flags define."""
     entries = {} if path is None else read(path)
     for name, entry in flags:
         if name in entries:

@@ -13,7 +13,7 @@ Row = tuple[str, ...]
 
 
 def summary_text(analysis: Analysis, true_mean: TrueMean | None, seconds: float) -> str:
-    """Return the result of a session that took some seconds, as text for a terminal."""
+    """Return the summary of a session that took some seconds, as text for a terminal."""
     header, *rows = comparison_table(analysis, true_mean)
     clipped, n = int(analysis.clipped.sum()), len(analysis.values)
     decision = "".join(f"{line}\n" for line in decision_lines(analysis))
@@ -51,7 +51,7 @@ def counts_text(analysis: Analysis) -> str:
 
 
 def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row]:
-    """Return the recommended, the baseline and the best observed setting as rows, header first."""
+    """Return for the summary the recommended, baseline and best observed settings, header first."""
     best, observed = analysis.recommendation, analysis.best_observed
     names = analysis.space.names
 

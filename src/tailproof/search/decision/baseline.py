@@ -22,7 +22,7 @@ COMPARISON_DRAWS = 4096
 
 
 def baseline_due(runs: int, number: int) -> bool:
-    """Tell whether trial `number` is to be a run of the baseline, which has `runs` so far.
+    """Tell whether trial `number` is to run the baseline, which has `runs` so far.
 
     The baseline is due until it has 1 + floor(sqrt(number) / 2) runs.
 

@@ -95,7 +95,7 @@ class Design:
 
     @property
     def unexplained(self) -> Array:
-        """Variance at the payoffs' points that the basis does not explain, (n,)."""
+        """Variance at the payoffs' points beside the Gaussian process's basis, (n,)."""
         explained = np.einsum("ij,ij->i", self.sites, self.sites) - CONSTANT_VAR
         return np.maximum(self.signal_var - explained, 0.0)[self.site_of_payoff]
 
@@ -172,13 +172,13 @@ def make_design(
 
 
 def _triangular_inverse(factor: Array) -> Array:
-    """Return the inverse of a lower triangular matrix."""
+    """Return the inverse of a lower triangular matrix, for the weights of a Gaussian process."""
     result: Array = scipy.linalg.lapack.dtrtri(factor, lower=1)[0]
     return result
 
 
 def _times_transpose(rows: Array, lower: Array) -> Array:
-    """Return rows (n, m) times the transpose of a lower triangular matrix, (n, m).
+    """Return rows (n, m) of a Gaussian process times a transposed lower triangular matrix.
 
     Half of what an ordinary product would cost.
     """
@@ -189,7 +189,7 @@ def _times_transpose(rows: Array, lower: Array) -> Array:
 
 
 def _gram(rows: Array) -> Array:
-    """Return rows' rows of (n, m), (m, m): half of it computed, the other half copied."""
+    """Return rows' rows of a Gaussian process's (n, m): half computed, the other half copied."""
     if not len(rows):
         return np.zeros((rows.shape[1], rows.shape[1]))
     lower: Array = scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
@@ -197,7 +197,7 @@ def _gram(rows: Array) -> Array:
 
 
 def _inverse_factor(gram: Array) -> Array:
-    """Return the inverse of the Cholesky factor of I + gram."""
+    """Return the inverse Cholesky factor of a Gaussian process's I + gram."""
     precision = gram.copy()
     diagonal = np.diag_indices_from(precision)
     precision[diagonal] += 1.0
@@ -210,7 +210,7 @@ def _inverse_factor(gram: Array) -> Array:
 
 
 def _design_rows(phi: Array, signal_var: float) -> Array:
-    """Return the rows (sqrt(signal) phi, 1) of features and the constant, (n, m + 1)."""
+    """Return a Gaussian process's rows (sqrt(signal) phi, 1): features, constant, (n, m + 1)."""
     rows = np.empty((len(phi), phi.shape[1] + 1))
     np.multiply(phi, np.sqrt(signal_var), out=rows[:, :-1])
     rows[:, -1] = np.sqrt(CONSTANT_VAR)
@@ -228,7 +228,7 @@ class GPPosterior:
     origin: Array  # row of the design that is subtracted from every other, (m + 1,)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Return the posterior mean and variance at the rows of X (n, p)."""
+        """Return the Gaussian process's mean and variance at the rows of X (n, p)."""
         phi = self.basis.features(X)
         unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
         rows = _design_rows(phi, self.signal_var)

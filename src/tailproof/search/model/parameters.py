@@ -34,6 +34,7 @@ class Observations:
     sem: Array  # known standard error of a mean; NaN for single payoffs, (n,)
 
     def __len__(self) -> int:
+        """Return the number of observations."""
         return len(self.payoffs)
 
     @property

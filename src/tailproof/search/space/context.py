@@ -62,6 +62,7 @@ class _Held(Grid):
     """One given value of another encoding: nothing to choose, the same model coordinates."""
 
     def __init__(self, encoding: Encoding, place: float) -> None:
+        """Hold a parameter at the place that the context gives."""
         super().__init__(1)
         self.place, self._encoding = place, encoding
         self.encoded_dimension = encoding.encoded_dimension

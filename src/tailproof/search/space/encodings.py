@@ -122,11 +122,12 @@ class Grid:
     encoded_dimension = 1
 
     def __init__(self, count: int) -> None:
+        """Encode `count` values in equal shares of [0, 1]."""
         self.count = count
 
     @property
     def has_middle(self) -> bool:
-        """Whether there are more than a few values, so that some are neither first nor last."""
+        """Whether an encoded grid has more than a few values, so that some are not at its ends."""
         return self.count >= _FEWEST_WITH_MIDDLE
 
     def index(self, u: Array) -> Indices:
@@ -202,7 +203,7 @@ Encoding = Continuum | Grid
 
 
 def simplex_corners(index: Indices, count: int) -> Array:
-    """Return one of `count` points at mutual distance 1 for each index (n,), shape (n, count)."""
+    """Encode each index (n,) as one of `count` points at mutual distance 1, shape (n, count)."""
     return (index[:, None] == np.arange(count)) * math.sqrt(0.5)
 
 

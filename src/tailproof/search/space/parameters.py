@@ -319,12 +319,12 @@ def _set_parameter_fields(target: Any, **values: Any) -> None:
 
 
 def _exact(number: float | None) -> Fraction:
-    """Return the decimal that a bound or step is written as: 1/10 for 0.1."""
+    """Return the decimal that a parameter's bound or step is written as: 1/10 for 0.1."""
     return Fraction(repr(number))
 
 
 def _unit_point(u: Any) -> Array:
-    """Return one position as an array of one: the encodings take arrays."""
+    """Return one position of a parameter as an array of one: the encodings take arrays."""
     number = checks.number("u", u)
     if not 0.0 <= number <= 1.0:
         _refuse_value("`0 <= u <= 1` must hold", u=u)
@@ -340,7 +340,7 @@ def _int_bound(name: str, value: Any) -> int:
 
 
 def _check_bounds_order(low: float, high: float) -> None:
-    """Raise an error unless low < high."""
+    """Raise an error unless the bounds of a parameter are low < high."""
     if not low < high:
         raise ValueError(
             f"`low < high` must hold, but got {low=}, {high=}; use Fixed(value) for a constant."
