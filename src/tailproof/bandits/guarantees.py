@@ -320,7 +320,7 @@ def _least_diagonal(config: PolicyConfig) -> float:
 
 
 def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Setting | None:
-    """Return the constants of a schedule that is a theorem's for these features, or None.
+    """Return a schedule's constants if a theorem's guarantee covers these features, or None.
 
     By exact type and values: a subclass may compute another beta, and Theorem 4's accuracy must be
     at least that of the features, which is 0 for exact ones.
@@ -336,7 +336,7 @@ def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Sett
 
 
 def _is_plain(setting: Setting) -> bool:
-    """Whether neither the theorem's constants nor their moment bound are of a subclass."""
+    """Whether the constants under a guarantee, and their moment bound, are of no subclass."""
     return type(setting) is Setting and type(setting.moment) is MomentBound
 
 

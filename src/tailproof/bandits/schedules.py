@@ -56,12 +56,12 @@ class MomentBound:
 
     @cached_property
     def scale(self) -> float:
-        """v^(1/(1+alpha)), in units of payoff."""
+        """v^(1/(1+alpha)) in schedules, in units of payoff."""
         return float(self.v ** (1.0 / (1.0 + self.alpha)))
 
     @cached_property
     def growth(self) -> float:
-        """(1 - alpha) / (2 (1 + alpha)), the exponent of t in Theorems 3 and 4."""
+        """(1 - alpha) / (2 (1 + alpha)), the exponent of t in the schedules of Theorems 3 and 4."""
         return (1.0 - self.alpha) / (2.0 * (1.0 + self.alpha))
 
 

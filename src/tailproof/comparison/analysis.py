@@ -221,7 +221,7 @@ def _judgment(
     kind: str,
     blocks: int | None,
 ) -> dict[str, Any]:
-    """Return the verdict and its sentence for one alternative against the baseline."""
+    """Return what the analysis says of one alternative: its verdict and the sentence."""
     if difference is None:
         return {
             "probability_better": None,

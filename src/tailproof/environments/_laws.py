@@ -55,7 +55,7 @@ class CheckedLaw(ABC):
 
 
 def mean_values(f_values: ArrayLike) -> Array:
-    """Return the payoff means as a new (n,) array, every entry finite."""
+    """Return the means of a law's payoffs as a new (n,) array, every entry finite."""
     return checks.finite_array("f_values", f_values, ndim=1)
 
 

@@ -155,12 +155,12 @@ class FixedSpike:
     shift: float
 
     def sample(self, arm_indices: ArrayLike, rng: np.random.Generator) -> Array:
-        """Return one payoff for each arm number in `arm_indices` (k,); nothing is drawn."""
+        """Return payoffs of panel f's problem for arms `arm_indices` (k,); nothing is drawn."""
         arms = np.asarray(arm_indices)
         return self.means[arms] + np.where(arms == self.arm, self.shift, 0.0)
 
     def moment_bound(self, alpha: float) -> float:
-        """Return max over arms of |y|^(1+alpha)."""
+        """Return max over the arms of panel f's problem of |y|^(1+alpha)."""
         payoffs = self.sample(np.arange(self.means.size), np.random.default_rng())
         return float((np.abs(payoffs) ** (1.0 + alpha)).max())
 

@@ -170,7 +170,7 @@ def _run_pool_task(task: Task) -> tuple[Task, Record]:
 
 @functools.cache
 def _follow_parent(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end when it has ended, even if it was killed."""
+    """Leave Ctrl-C to the runner's process, and end when it has ended, even if it was killed."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -185,7 +185,7 @@ def _follow_parent(parent: int) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn SIGTERM into KeyboardInterrupt, so that both stop the work in the same orderly way."""
+    """Turn SIGTERM into KeyboardInterrupt, so that both stop the runner in the same orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

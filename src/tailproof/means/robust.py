@@ -76,7 +76,7 @@ class MeanEstimate:
 
     @property
     def statistic(self) -> Statistic:
-        """The estimate as what intervals are made of."""
+        """The robust mean as what intervals are made of."""
         return Statistic(
             self.mean,
             self.standard_error,
@@ -87,7 +87,7 @@ class MeanEstimate:
         )
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Return the practical interval of the mean (see `tailproof.means.intervals`)."""
+        """Return the practical interval of the robust mean (see `tailproof.means.intervals`)."""
         return self.statistic.interval(level)
 
 

@@ -70,7 +70,7 @@ class Options:
 
 
 def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
-    """Return additive groups as tuples of names; none may be empty."""
+    """Return the additive groups of the options as tuples of names; none may be empty."""
     result = [_tuple_of_groups(group) for group in _tuple_of_groups(groups)]
     names = [entry for group in result for entry in group]
     if not result or not all(result) or not all(isinstance(entry, str) for entry in names):

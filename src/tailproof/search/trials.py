@@ -57,7 +57,7 @@ class CompletedTrial:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What was told, as arguments of `Optimizer.tell` or `add`."""
+        """What was told of a trial, as arguments of `Optimizer.tell` or `add`."""
         if self.sem is not None:
             return {"mean": self.value, "sem": self.sem, "n": self.n}
         return {"value": self.values or self.value}
@@ -213,7 +213,7 @@ def _is_several(value: Any) -> bool:
 
 
 def observations(completed: Sequence[CompletedTrial], points: Any, sign: float) -> Observations:
-    """Return the observations of completed trials at encoded points (k, p), one row a payoff.
+    """Return the observations in completed trials at encoded points (k, p), one row a payoff.
 
     `sign` is -1 for costs. A standard error estimated from n payoffs is itself uncertain: as the
     scale of a Student-t law it has the variance of that law, (n - 1) / (n - 3) for n > 3.

@@ -16,7 +16,7 @@ _MOST_ROWS = 10  # latest trials in the HTML of an optimizer
 
 
 def to_rows(optimizer: Optimizer) -> list[dict[str, Any]]:
-    """Return one row a trial, in the order they were asked: number, state, value, clipped, params.
+    """Return the rows of a view, one a trial as asked: number, state, value, clipped, params.
 
     Names of parameters that would hide one of the other columns get "params_" in front.
     """
@@ -45,7 +45,7 @@ def to_frame(optimizer: Optimizer) -> Any:
 
 
 def recommendation_html(found: Recommendation) -> str:
-    """Return a recommendation as an HTML table, for notebooks."""
+    """Return the HTML view of a recommendation, a table, for notebooks."""
     rows = [("recommended", found.params, found.mean, found.lower, found.upper, found.payoffs)]
     now = found.baseline
     if now is not None:
@@ -71,7 +71,7 @@ def _cells(params: Mapping[str, Any]) -> list[str]:
 
 
 def optimizer_html(optimizer: Optimizer) -> str:
-    """Return an optimizer as HTML: what it recommends, and its latest trials."""
+    """Return the HTML view of an optimizer: what it recommends, and its latest trials."""
     parts = [f"<p>{escape(repr(optimizer))}</p>"]
     if len(optimizer):
         parts.append(recommendation_html(optimizer.recommend()))

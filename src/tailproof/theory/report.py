@@ -27,7 +27,7 @@ def table_rounds(horizon: int) -> NDArray[np.int64]:
 
 
 def table(comparison: Comparison) -> str:
-    """Return the comparison of bounds as text, a row a round."""
+    """Return the report's table of bounds as text, a row a round."""
     header = ["T", "gamma_T <=", *(c.name for c in comparison.columns), "any policy", "lower rate"]
     bounds = [
         comparison.gain,
@@ -75,14 +75,14 @@ def legend(kernel_name: str, problem: Problem, comparison: Comparison) -> str:
 
 
 def _reach_text(horizon: int | None) -> str:
-    """Say from which horizon on a bound says more than nothing."""
+    """Say in the report from which horizon on a bound says more than nothing."""
     if horizon is None:
         return f"Promises nothing at any horizon up to 10^{MAX_POWER}."
     return f"Beats the trivial bound at a horizon of 10^{len(str(horizon)) - 1}."
 
 
 def _exponents_text(kernel_name: str, problem: Problem) -> str:
-    """Return the exponents of the regret bounds in T as a sentence."""
+    """Return for the report the exponents of the regret bounds in T as a sentence."""
     alpha, dim = problem.setting.moment.alpha, problem.arms.shape[1]
     nu = problem.kernel.nu if isinstance(problem.kernel, Matern) else None
     theorems = {"se": (1, 3, 4, 2), "matern": (1, 4, 2), "linear": (1, 4)}[kernel_name]
@@ -103,7 +103,7 @@ def _exponents_text(kernel_name: str, problem: Problem) -> str:
 
 
 def _newer_gain_text(alpha: float, dim: int, nu: float) -> str:
-    """Say which exponents follow from a newer bound on the information gain."""
+    """Say in the report which exponents follow from a newer bound on the information gain."""
     newer = SOURCES[1]
     powers = [float(regret_exponent(i, alpha, "matern", dim, nu, newer)) for i in (1, 4)]
     least = float(matern_least_smoothness(alpha, dim, newer))

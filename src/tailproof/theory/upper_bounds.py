@@ -197,7 +197,7 @@ def dictionary_size_bound(
     accuracy: float,
     most: int | None = None,
 ) -> Array:
-    """Return the bound on the size m_t of Theorem 4's Nystrom dictionaries.
+    """Return an upper bound on the size m_t of Theorem 4's Nystrom dictionaries.
 
     6 rho (1 + lambda) q gamma_t with rho = (1 + eps)/(1 - eps) and q of `theorem4_oversampling`;
     at most t, and at most `most`, since a point drawn twice counts once.

@@ -195,7 +195,7 @@ class WaitNotice:
             self._write(f"waiting: {cause}; going on as soon as this is over (Ctrl-C stops)")
 
     def resumed(self) -> float:
-        """Note that the wait is over; return the seconds it took."""
+        """Note that the wait for disk or storage is over; return the seconds it took."""
         if self.since is None:
             return 0.0
         seconds = self._clock() - self.since

@@ -154,7 +154,7 @@ def open_storage(url: str) -> RDBStorage:
 
 
 def is_storage_away(error: BaseException) -> bool:
-    """Whether an error says that the server of a storage does not answer, but may come back.
+    """Whether an error says that the server of a study's storage is away, but may come back.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class Basis(Protocol):
         """Return a(x) of points (k, d) of a box, shape (k, r)."""
 
     def include(self, point: Array) -> bool:
-        """Let the basis span a told point (d,); return whether it has grown by one dimension."""
+        """Let the basis of a box span a told point (d,); return whether it has a dimension more."""
 
 
 class FeatureBasis:
@@ -58,7 +58,7 @@ class FeatureBasis:
         return self._phi(points) * self._root
 
     def include(self, point: Array) -> bool:
-        """Return False: explicit features do not depend on the points told."""
+        """Return False: explicit features over a box do not depend on the points told."""
         return False
 
 

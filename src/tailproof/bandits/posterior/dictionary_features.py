@@ -179,7 +179,7 @@ def _triangular_embedding(
 
 
 def rank_tolerance(nystrom: Nystrom) -> float:
-    """Return the share of K_D's largest eigenvalue that the Nystrom posterior takes for zero."""
+    """Return the share of the largest eigenvalue of a dictionary's K_D that is taken for zero."""
     return max(1e-3 * nystrom.cutoff, 1e-15)
 
 

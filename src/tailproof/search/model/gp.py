@@ -60,7 +60,7 @@ class InducingPointBasis:
 
 
 def inducing_points_for(layout: KernelLayout, lengthscales: Array, points: Array) -> Array | None:
-    """Return the inducing points until the next fit; None while distinct points are few."""
+    """Return a Gaussian process's inducing points until the next fit; None for few points."""
     sites = np.unique(points, axis=0)
     if len(sites) <= SPARSE.features - SPARSE.latest:
         return None
@@ -81,7 +81,7 @@ class Design:
     pending: Array  # (j, m + 1)
 
     def fit(self, precision: Array, z: Array) -> WeightedFit:
-        """Return the posterior of the weights given z (n,) of noise 1 / precision (n,)."""
+        """Return the Gaussian process's weights given z (n,) of noise 1 / precision (n,)."""
         count = len(self.sites)
         by_site = np.bincount(self.site_of_payoff, weights=precision, minlength=count)
         sums = np.bincount(self.site_of_payoff, weights=precision * z, minlength=count)
@@ -113,7 +113,7 @@ class WeightedFit:
     precision: Array
 
     def leave_one_out(self, z: Array) -> tuple[Array, Array]:
-        """Return z less its prediction from the other payoffs, and that prediction's variance.
+        """Return z less a Gaussian process's prediction from the others, and its variance.
 
         Exact for given precisions: with leverage h the residual grows by 1 / (1 - h).
         """
@@ -121,7 +121,7 @@ class WeightedFit:
         return (z - self.fitted) / rest, self.variance / rest + self.design.unexplained
 
     def posterior(self, *, centered: bool = False) -> GPPosterior:
-        """Return the process posterior; pending trials lower its variance alone.
+        """Return the Gaussian process posterior; pending trials lower its variance alone.
 
         If `centered`, of the process less its mean over the payoffs' points: what all points share
         is then in neither mean nor variance.
@@ -145,7 +145,7 @@ def make_design(
     inducing_points: Array | None = None,
     limit: int | None = None,
 ) -> Design:
-    """Return the design for points of payoffs told (n, p) and pending (k, p).
+    """Return a Gaussian process's design at points of payoffs told (n, p) and pending (k, p).
 
     Beyond `limit` distinct points the basis has the first of `inducing_points`, and the latest
     points, which a selection made earlier does not cover.

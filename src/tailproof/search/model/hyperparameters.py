@@ -85,7 +85,10 @@ class Sample:
 
     @classmethod
     def summarize(cls, points: Array, z: Array, relative_var: Array) -> Sample:
-        """Return the sample of payoffs z (n,) at points (n, p); at most `KERNEL.rows` points."""
+        """Return what hyperparameters are fitted to, of z (n,) at points (n, p).
+
+        It has at most `KERNEL.rows` points.
+        """
         precision = 1.0 / relative_var
         sites, first, which = np.unique(points, axis=0, return_index=True, return_inverse=True)
         which = which.reshape(-1)

@@ -39,7 +39,7 @@ class Observations:
 
     @property
     def single(self) -> NDArray[np.bool_]:
-        """Which are single payoffs, (n,)."""
+        """Which observations are single payoffs, (n,)."""
         return np.isnan(self.sem)
 
     def take(self, rows: slice | NDArray[np.int64]) -> Observations:

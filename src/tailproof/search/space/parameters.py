@@ -107,7 +107,7 @@ class Float(_Number):
         _set_parameter_fields(self, encoding=Grid(steps + 1))
 
     def value(self, u: float) -> float:
-        """Return the value at u in [0, 1]."""
+        """Return the value of a float parameter at u in [0, 1]."""
         if isinstance(self.encoding, Continuum):
             return self.encoding.value(_unit_point(u))
         return self._step_value(int(self.encoding.index(_unit_point(u))[0]))
@@ -135,7 +135,7 @@ class Float(_Number):
         return max(abs(self.low), abs(self.high))
 
     def _step_value(self, index: int) -> float:
-        """Return the value after `index` steps from low, exact but for rounding to a float."""
+        """Return the float parameter `index` steps from low, exact but for rounding to a float."""
         step = _exact(self.step)
         exact = _exact(self.low) + index * step
         # A last step of 0.9999999999999999 (three of 1/3) or 1.0000000000000001 is high.
@@ -238,15 +238,15 @@ class Choice:
 
     @property
     def count(self) -> int:
-        """Number of options."""
+        """Number of options of the parameter."""
         return len(self.options)
 
     def value(self, u: float) -> Constant:
-        """Return the option at u: each has an equal share of [0, 1]."""
+        """Return the option of a parameter at u: each has an equal share of [0, 1]."""
         return self.options[int(self.encoding.index(_unit_point(u))[0])]
 
     def position(self, value: Any, name: str = "value") -> float:
-        """Return the canonical u of an option."""
+        """Return the canonical u of a parameter's option."""
         key = typed(constant(name, value))
         if key not in self._typed:
             _refuse_value(f"`{name}` must be one of {list(self.options)}", **{name: value})
@@ -279,7 +279,7 @@ class Fixed:
         return f"Fixed({self.constant!r})"
 
     def check(self, value: Any, name: str = "value") -> None:
-        """Refuse a value that is not the constant; 3.0 is taken for 3."""
+        """Refuse a value that is not the parameter's constant; 3.0 is taken for 3."""
         plain = constant(name, value)
         kinds = {type(plain), type(self.constant)}
         if plain != self.constant or (len(kinds) > 1 and kinds != {int, float}):
