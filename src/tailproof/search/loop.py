@@ -14,7 +14,8 @@ from tailproof.search.decision.stopping import StoppingRule
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
 from tailproof.search.results import Result
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.configurations import Configurations
+from tailproof.search.space.space import Space
 
 if TYPE_CHECKING:
     from rich.table import Table

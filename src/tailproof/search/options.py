@@ -14,7 +14,8 @@ from tailproof.search.model.constants import KERNEL
 from tailproof.search.model.correlation import KERNELS, KernelLayout
 from tailproof.search.model.hyperparameters import Prior
 from tailproof.search.model.parameters import ModelConfig
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.configurations import Configurations
+from tailproof.search.space.space import Space
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from tailproof.search.decision.race import Race
 from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.payoff_model import PayoffModel
 from tailproof.search.results import BaselineComparison, Recommendation
+from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.encodings import EncodedSpace
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.space import Space
 from tailproof.search.trials import TrialLog
 
 Array = NDArray[np.float64]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.encodings import Array, EncodedSpace, Encoding, Grid, Indices
 from tailproof.search.space.parameters import Fixed
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.space import Space
 
 
 class ContextSpace(EncodedSpace):
