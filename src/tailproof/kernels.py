@@ -347,6 +347,7 @@ class Scaled(_Arithmetic):
     factor: float
 
     def __post_init__(self) -> None:
+        """Check the kernel and its factor."""
         checks.fields(self, base=_kernel, factor=checks.positive)
 
     def matrix(self, X: Array, Y: Array) -> Array:
@@ -391,6 +392,7 @@ class Columns(_Arithmetic):
     columns: tuple[int, ...] | int
 
     def __post_init__(self) -> None:
+        """Check the kernel and the columns that it looks at."""
         checks.fields(self, base=_kernel, columns=_columns)
 
     def matrix(self, X: Array, Y: Array) -> Array:

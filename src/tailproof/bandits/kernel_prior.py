@@ -298,7 +298,7 @@ class _Search:
                 self.best, self._value = candidate, value
 
     def _likelihood(self, p: KernelParameters) -> float:
-        """Return the log likelihood of the arms' means under the kernel parameters."""
+        """Return the log likelihood of the arms' means under parameters of the kernel prior."""
         if p.lengthscale not in self._matrices:
             self._matrices[p.lengthscale] = self._prior._kernel_matrix(
                 self._arms, self._arms, p.lengthscale

@@ -48,6 +48,7 @@ class Continuum:
     has_middle = True
 
     def __init__(self, low: float, high: float, *, log: bool) -> None:
+        """Encode decimals from `low` to `high`, linearly or by the logarithm."""
         self.low, self.high, self.log = low, high, log
         if log:
             # Counted from the geometric middle, so that no ratio overflows.
@@ -161,6 +162,7 @@ class LogIntegers(Grid):
     """The integers from low to high, each with its share of a logarithmic scale."""
 
     def __init__(self, low: int, high: int) -> None:
+        """Encode integers by the logarithm, from `low` to `high`."""
         super().__init__(high - low + 1)
         self.low, self.high = low, high
         self._scale = Continuum(low - 0.5, high + 0.5, log=True)
@@ -186,6 +188,7 @@ class Categories(Grid):
     has_middle = False
 
     def __init__(self, count: int) -> None:
+        """Encode `count` options in equal shares of [0, 1]."""
         super().__init__(count)
         self.encoded_dimension = count
 

@@ -36,6 +36,7 @@ class _Number:
     encoding: Continuum | Grid
 
     def __repr__(self) -> str:
+        """Return the parameter as it is written in code, without defaults."""
         log = ", log=True" if self.log else ""
         step = "" if self.step == type(self).step else f", step={self.step!r}"
         return f"{type(self).__name__}({self.low!r}, {self.high!r}{log}{step})"
