@@ -31,7 +31,7 @@ tailproof COMMAND --help shows a command's options; start with docs/getting-star
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    """Run the command `demo`."""
+    """Run the command `demo` of the command line."""
     from tailproof import demo
 
     return demo.main(arguments.out)

@@ -91,7 +91,7 @@ def _posterior_interval(
 
 
 def _payoffs_by_arm(statistics: ArmStatistics) -> Iterator[tuple[int, Array]]:
-    """Yield the arms that are judged by their own payoffs, and these."""
+    """Yield the arms whose answers rest on their own payoffs, and these."""
     log, counts = statistics.log, statistics.counts.astype(np.int64)
     order = np.argsort(log.arms, kind="stable")
     ends = np.cumsum(counts)

@@ -70,7 +70,7 @@ def _reading_plan(
     value: str | None,
     block: str | None = None,
 ) -> ReadingPlan:
-    """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
+    """Choose the columns of a file to read; `numeric` tells for each whether it holds numbers."""
     for role, name in (("`by`", by), ("`value`", value), ("the block", block)):
         if name is not None and name not in header:
             raise ValueError(

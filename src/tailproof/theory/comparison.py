@@ -107,7 +107,7 @@ class Comparison:
 
 
 def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
-    """Compute all regret bounds at `rounds` (k,), none above the horizon."""
+    """Compare all regret bounds of a problem at `rounds` (k,), none above the horizon."""
     s, kernel, dim = problem.setting, problem.kernel, problem.arms.shape[1]
     gain = gain_upper_bound(kernel, problem.arms, s.ridge, rounds)
     rate = None

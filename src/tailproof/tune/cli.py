@@ -176,7 +176,7 @@ def _run_tune(arguments: argparse.Namespace) -> int:
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """Return what the command line asks for: its arguments are named as the request's fields."""
+    """Return the request that the command line of `tune` makes; arguments are named as fields."""
     from tailproof.tune import phases, space_file
     from tailproof.tune.request import Request
 

@@ -106,7 +106,7 @@ def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str
 
 
 def _flag_number(name: str, kind: str, written: str) -> float | int:
-    """Return a number written after a flag, of the flag's kind."""
+    """Return a number written after a flag of the space, of the flag's kind."""
     try:
         return float(written) if kind == "float" else int(written)
     except ValueError:
