@@ -202,7 +202,7 @@ def _fit_law(
     single: NDArray[np.bool_],
     config: ModelConfig,
 ) -> tuple[KernelParameters, NoiseLaw, Array]:
-    """Return kernel, law and precisions after a fit of the noise law to leave-one-out residuals.
+    """Return the fit's kernel, law and precisions from its leave-one-out residuals.
 
     The law is in units of the root of the noise variance, in which its mean squared scale is 1.
     """

@@ -99,7 +99,7 @@ class Continuum:
         return np.empty(0)
 
     def _round(self, numbers: Array) -> tuple[Array, Indices, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the nearest decimals, whole x 10^power, and which of them are low or high.
+        """Return the nearest decimals to encode, whole x 10^power, and which are low or high.
 
         An end takes what is nearer to it than 0.6 units of the last digit: not 0.5, for the decimal
         nearest to an end must be the end in spite of rounding.
