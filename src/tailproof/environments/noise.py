@@ -325,14 +325,14 @@ class Contamination(CheckedLaw):
         object.__setattr__(self, "share", share)
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
-        """Return payoffs of the base law, a share of them replaced by outliers."""
+        """Return payoffs under the base noise, a share of them replaced by outliers."""
         payoffs = self.base.sample(f, rng)
         outlying = rng.random(f.size) < self.share
         signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
         return np.where(outlying, f + self.size * signs, payoffs)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
-        """Return bounds on E|y|^p of contaminated payoffs, (n,)."""
+        """Return bounds on E|y|^p under noise with outliers, (n,)."""
         outlier = two_sided(p, f, self.size)
         return (1.0 - self.share) * self.base.moment_bound(p - 1.0, f) + self.share * outlier
 
@@ -360,7 +360,7 @@ class Spike:
         checks.fields(self, size=checks.positive)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
-        """Draw a payoff for each mean in `f_values` (n,) at `arms` (n,), of which one is noisy."""
+        """Draw a payoff for each mean in `f_values` (n,) at `arms` (n,), of which one has noise."""
         f, rng = mean_values(f_values), law_generator(rng)
         numbers = np.asarray(arms)
         if numbers.shape != f.shape:

@@ -110,7 +110,7 @@ class TwoPoint(CheckedLaw):
 
     @property
     def jump(self) -> float:
-        """The size of a payoff that is not zero, (v / (2 gap))^(1/alpha)."""
+        """The size of a payoff of the law that is not zero, (v / (2 gap))^(1/alpha)."""
         return float((self.v / (2.0 * self.gap)) ** (1.0 / self.alpha))
 
     def probability(self, f: ArrayLike) -> Array:

@@ -185,7 +185,7 @@ def _choice_of_entry(options: Any) -> Choice:
 
 
 def _check_entry_value(value: Any) -> None:
-    """Refuse a value of an entry that cannot be an argument of a program."""
+    """Refuse a value in a space file that cannot be an argument of a program."""
     if not isinstance(value, str | bool | int | float):
         raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")
     if isinstance(value, float) and not math.isfinite(value):
