@@ -62,7 +62,7 @@ def growth(panel: Panel, source: LowerBound, records: Records) -> Growth:
 
 
 def lower_rate(source: LowerBound, horizons: NDArray[np.int64]) -> Array:
-    """Return Theorem 2's rate at the horizons of panel g, the lower bound's; its constant is open."""
+    """Return Theorem 2's rate at the horizons of panel g, the lower bound; its constant is open."""
     moment = MomentBound(source.alpha, source.v)
     return squared_exponential_lower_rate(moment, source.norm_bound, horizons, dim=1)
 
