@@ -75,7 +75,7 @@ def spans_all(psi, arms, share):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _deviation_from_identity(gram):  # type: ignore[no-untyped-def]
-    """Return the largest absolute entry of a dictionary's Gram matrix less the identity."""
+    """Compiled: the largest absolute entry of a dictionary's Gram matrix less the identity."""
     largest = 0.0
     for i in range(gram.shape[0]):
         for j in range(gram.shape[1]):

@@ -62,7 +62,7 @@ def deviations(values: NDArray[np.float64], center: float, side: str) -> NDArray
 
 
 def largest(z: NDArray[np.float64], *, keep: int | None = None) -> OrderStatistics:
-    """Return the `keep` largest positive entries of `z` in decreasing order.
+    """Return the `keep` largest positive order statistics of `z`, in decreasing order.
 
     The default keeps four times n^(2/3) + 200 of them, more than any estimator here asks for, so
     that ten million payoffs are partitioned rather than sorted.
