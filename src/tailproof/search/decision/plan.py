@@ -104,7 +104,11 @@ class DecisionPlan:
     def recommended_place(
         self, space: Space | Configurations | ContextSpace, level: float
     ) -> Array:
-        """Return the place (d,) with the best robust mean in the space, or in a context of it."""
+        """Return the place (d,) with the best robust mean in the space, or in a context of it.
+
+        A place whose payoffs are all outliers on the bad side is left out: its estimated mean is
+        that of its neighbors, and without noise its payoffs are right.
+        """
         seen, posterior = np.array(self._log.places), self._model.posterior()
         if isinstance(space, ContextSpace):
             # Few or none were measured in the context: the model says what is best there.
@@ -116,7 +120,8 @@ class DecisionPlan:
             if confirmed is not None:
                 return confirmed
             # Of what was measured: a mean between measured places is the model's alone.
-            places = seen
+            trusted = seen[~self._model.refuted()]
+            places = trusted if len(trusted) else seen
         u = places[int(np.argmax(posterior.ucb(space.encode(places), 0.0)))]
         return self._best_away_from_failures(u, space, level)
 
