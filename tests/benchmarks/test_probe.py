@@ -113,5 +113,6 @@ def test_a_killed_tuner_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(probe_tuners, "BUDGET", 15)
     monkeypatch.setattr(probe_tuners, "DELAYS", (0.5, 1.5))
     monkeypatch.setattr(probe_tuners, "KILLS", 1)
+    monkeypatch.setattr(probe_tuners, "PATIENCE", 1200.0)
     tally = probe_tuners.probe_kills(1, tmp_path)
     assert (tally.tried, tally.held) == (1, 1), tally

@@ -143,8 +143,8 @@ import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
     with LocalCluster(
-        n_workers=1, threads_per_worker=2, host="127.0.0.1", scheduler_port=0,
-        dashboard_address="127.0.0.1:0",
+        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", host="127.0.0.1",
+        scheduler_port=0, dashboard_address=None,
     ) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
