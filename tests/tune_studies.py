@@ -50,7 +50,7 @@ def heavy_tailed_study():
 def stored_trials(place):
     """Return the trials of the only study at a URL, or in a folder of results."""
     url = place if isinstance(place, str) else file_url(place / "study.db")
-    with opened_storage(url) as storage:
+    with opened_storage(url, checked=True) as storage:
         return optuna.load_study(storage=storage, study_name=None).trials
 
 
