@@ -126,7 +126,7 @@ def probe_kills(count: int, folder: Path, seed: int = 0) -> Tally:
             before |= now
         found, seconds = finish(place, url, before)
         what, slowest = what or found, max(slowest, seconds)
-        alive = psutil.wait_procs(left, timeout=10.0)[1]
+        alive = psutil.wait_procs(left, timeout=120.0)[1]
         what = what or (f"processes left: {alive}" if alive else "")
         for _ in range(kills):
             tally.add(broke=what and f"{place.name}: {what}")

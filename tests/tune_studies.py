@@ -70,8 +70,8 @@ def has_ended(pid):
         return True
 
 
-def wait_for(condition, seconds=300.0):
+def wait_for(condition, seconds=300.0, pause=0.02):
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it took too long"
-        time.sleep(0.02)
+        time.sleep(pause)

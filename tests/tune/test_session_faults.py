@@ -336,7 +336,7 @@ def test_interrupted_while_its_workers_start_it_ends_in_order(shell, program, tm
     )
     started = psutil.Process(process.pid)
     # Beside two helpers of multiprocessing, the first of them, or both.
-    wait_for(lambda: len(started.children(recursive=True)) >= 3)
+    wait_for(lambda: len(started.children(recursive=True)) >= 3, pause=0.2)
     os.killpg(process.pid, INTERRUPT)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
