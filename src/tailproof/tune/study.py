@@ -145,7 +145,10 @@ def open_storage(url: str, checked: bool = False) -> RDBStorage:
         parsed = parse(url)
         if parsed is None:
             raise ValueError("it is not a database URL such as sqlite:///file.db")
-        known = {"skip_compatibility_check": checked, "skip_table_creation": checked}
+        known: dict[str, Any] = {
+            "skip_compatibility_check": checked,
+            "skip_table_creation": checked,
+        }
         if parsed.get_backend_name() == "sqlite":
             return SQLiteStorage(url, **known)
         options: dict[str, Any] = {"pool_pre_ping": True}
