@@ -93,7 +93,7 @@ def test_every_method_runs_on_mixed_spaces_on_arms_and_on_assigned_payoffs(
     family, problem, method, short
 ):
     for module in METHODS[method].needs:
-        pytest.importorskip(module)
+        pytest.importorskip(module, reason="benchmarks/requirements.txt is not installed")
     assigned = family == "revenue"
     spec = RunSpec(family, problem, method, 0)
     record = execute(spec)
