@@ -1,4 +1,4 @@
-"""Try to break it: mutated state files, random calls, killed tuners, a restarted database.
+"""Try to break it: mutated state files, random calls, killed tuners, restarts, Ctrl-C.
 
     python benchmarks/probe.py --quick
     python benchmarks/probe.py --files 500 --sequences 2000 --kills 50 --restarts 5
@@ -22,8 +22,8 @@ import tailproof as tp
 from probe_cases import Tally
 from reporting import note
 
-FULL = {"files": 500, "sequences": 2000, "kills": 50, "restarts": 5}
-QUICK = {"files": 100, "sequences": 200, "kills": 4, "restarts": 1}
+FULL = {"files": 500, "sequences": 2000, "kills": 50, "restarts": 5, "interrupts": 250}
+QUICK = {"files": 100, "sequences": 200, "kills": 4, "restarts": 1, "interrupts": 20}
 
 
 def run(counts: dict[str, int], seed: int) -> list[Tally]:
@@ -42,6 +42,9 @@ def run(counts: dict[str, int], seed: int) -> list[Tally]:
         if counts["restarts"]:
             note(f"{counts['restarts']} restarts of PostgreSQL")
             tallies.append(probe_tuners.probe_restarts(counts["restarts"], folder, seed))
+        if counts["interrupts"]:
+            note(f"{counts['interrupts']} times Ctrl-C")
+            tallies.append(probe_tuners.probe_interrupts(counts["interrupts"], seed))
     return [tally for tally in tallies if tally.tried or "not tried" in tally.name]
 
 

@@ -1,9 +1,11 @@
-"""Killed tuners and restarted databases. For probe.py.
+"""Killed tuners, restarted databases, and Ctrl-C during start-up. For probe.py.
 
 `tailproof tune` is killed with SIGKILL, alone or with its workers, at random moments, and started
 again with the same arguments. A trial that was complete stays complete with its payoff, the budget
 is met exactly, and no trial is left running or waiting. The same with a PostgreSQL server that is
-stopped and started while tuners work.
+stopped and started while tuners work. Ctrl-C comes in the first hundredths of a second of a
+command: what the interpreter prints of it before the first line of the package cannot be mended,
+anything else is a fault.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+import tailproof as tp
 from probe_cases import Tally
 from tailproof.tune.study import opened_storage
 from tailproof.tune.trial_queue import TrialCounts, count_trials
@@ -30,6 +33,7 @@ from tailproof.tune.urls import file_url
 BUDGET = 60  # evaluations of a study, a tenth of a second each
 KILLS = 5  # of a study, at most
 DELAYS = (0.3, 7.0)  # seconds from the start of a tuner to its kill
+MOMENTS = (0.01, 0.06)  # seconds from the start of a command to Ctrl-C
 PATIENCE = 240.0  # seconds without a word until a tuner that is not killed counts as stuck
 PROGRAM = "import sys, time; time.sleep(0.1); print((int(sys.argv[1]) - 40) ** 2)"
 
@@ -126,7 +130,7 @@ def probe_kills(count: int, folder: Path, seed: int = 0) -> Tally:
             before |= now
         found, seconds = finish(place, url, before)
         what, slowest = what or found, max(slowest, seconds)
-        alive = psutil.wait_procs(left, timeout=10.0)[1]
+        alive = psutil.wait_procs(left, timeout=120.0)[1]
         what = what or (f"processes left: {alive}" if alive else "")
         for _ in range(kills):
             tally.add(broke=what and f"{place.name}: {what}")
@@ -174,4 +178,40 @@ def probe_restarts(count: int, folder: Path, seed: int = 0) -> Tally:
                 os.killpg(process.pid, signal.SIGKILL)
                 what = f"nothing new for {PATIENCE:.0f} s"
             tally.add(broke=what and f"{name}: {what}")
+    return tally
+
+
+def judge_interrupt(code: int, printed: str) -> tuple[str, str]:
+    """Say how a command ended on Ctrl-C, and what is wrong with it, if anything."""
+    own = str(Path(tp.__file__).parent) in printed
+    if "Traceback" in printed or "KeyboardInterrupt" in printed:
+        return "with a traceback of the interpreter", f"a traceback of ours:\n{printed}" * own
+    if (code, printed) == (130, "tailproof: interrupted.\n"):
+        return "with one line", ""
+    if code == -signal.SIGINT and not printed:
+        return "before the interpreter", ""
+    if code == 0 and not printed:
+        return "too late", ""
+    return "", f"exit code {code}:\n{printed}"
+
+
+def probe_interrupts(count: int, seed: int = 0) -> Tally:
+    """Press Ctrl-C `count` times at random moments of the start of a command."""
+    rng, tally = np.random.default_rng([seed, 5]), Tally("Ctrl-C during start-up")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored by children
+    try:
+        for _ in range(count):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tailproof", "--version"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            time.sleep(rng.uniform(*MOMENTS))
+            process.send_signal(signal.SIGINT)
+            printed = process.communicate()[1]
+            remark, what = judge_interrupt(process.returncode, printed)
+            tally.add(remark, what)
+    finally:
+        signal.signal(signal.SIGINT, before)
     return tally

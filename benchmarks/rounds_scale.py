@@ -62,8 +62,8 @@ def measure(case: Case, arms: int, payoffs: int, budget: float) -> dict[str, Any
     optimizer = case.make(space, kernel, payoffs)
     made_cpu = time.process_time()
     chunk, asks = 100, 0
-    now = time.perf_counter()
-    while len(optimizer) < payoffs and now - began < budget:
+    made = now = time.perf_counter()
+    while len(optimizer) < payoffs and (asks == 0 or now - made < budget):
         count = min(chunk, payoffs - len(optimizer))
         chosen = rng.choice(arms, count, p=weights / weights.sum())
         chosen[0] = optimizer.ask_index()

@@ -1,6 +1,8 @@
 import os
 import sys
 
+from hypothesis import settings
+
 # The tests start hundreds of interpreters: without bytecode each compiles the package again, and
 # each worker of pytest-xdist all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -9,6 +11,10 @@ sys.dont_write_bytecode = False
 # One thread: the matrices are small, and results must not depend on how many cores there are.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# The same examples in every run, and none that fails because the machine is slow.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.load_profile("suite")
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -50,7 +50,7 @@ def heavy_tailed_study():
 def stored_trials(place):
     """Return the trials of the only study at a URL, or in a folder of results."""
     url = place if isinstance(place, str) else file_url(place / "study.db")
-    with opened_storage(url) as storage:
+    with opened_storage(url, checked=True) as storage:
         return optuna.load_study(storage=storage, study_name=None).trials
 
 
@@ -70,8 +70,8 @@ def has_ended(pid):
         return True
 
 
-def wait_for(condition, seconds=300.0):
+def wait_for(condition, seconds=300.0, pause=0.02):
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it took too long"
-        time.sleep(0.02)
+        time.sleep(pause)

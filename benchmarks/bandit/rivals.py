@@ -104,7 +104,6 @@ def _truncated_mean(x, n, u, e, log):
     return total / n
 
 
-@njit(cache=True)
 def truncated_ucb(kind, means, noise, u, e):
     """Robust UCB with the truncated mean: index + 4 u^(1/(1+e)) (ln t^2 / n)^(e/(1+e)).
 
@@ -123,7 +122,6 @@ def _median_of_means(x, n, blocks):
     return np.median(parts)
 
 
-@njit(cache=True)
 def median_of_means_ucb(kind, means, noise, v, e):
     """Robust UCB, median of means: index + (12 v)^(1/(1+e)) (16 ln(e^(1/8) t^2) / n)^(e/(1+e))."""
     return _robust_ucb(kind, means, noise, v, e, 1)

@@ -4,12 +4,9 @@ Public names load the module that defines them when they are first used, so that
 package is quick and the practical optimizer never loads numba.
 """
 
-from __future__ import annotations
-
-import importlib
-
-# As in `typing`, whose import takes most of the time before Ctrl-C is handled: see `cli`.
-TYPE_CHECKING = False
+# Nothing is imported here at run time: until `__main__` is imported, Ctrl-C while a command starts
+# gives the interpreter's traceback.
+TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
     from typing import Any
 
@@ -144,6 +141,8 @@ def _read_version() -> str:
 
     A source tree that was never installed has no such file; then the installed one's is returned.
     """
+    import importlib
+
     try:
         return str(importlib.import_module("tailproof._version").__version__)
     except ModuleNotFoundError:
@@ -154,8 +153,10 @@ def _read_version() -> str:
             return "0+unknown"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load a public name of tailproof, from the module that defines it, on first use."""
+    import importlib
+
     if name == "__version__":
         globals()[name] = _read_version()
         return globals()[name]

@@ -26,9 +26,7 @@ def run() -> None:
         _signal.signal(_signal.SIGINT, _end)
     from tailproof.cli import run_as_process
 
-    if default:  # the command line has handlers of its own
-        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-    run_as_process()
+    run_as_process(handled=default)
 
 
 if __name__ == "__main__":

@@ -74,25 +74,27 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
-    with exit_on_interrupt("tailproof"):
-        commands = parser()
-        if not (sys.argv[1:] if argv is None else argv):
-            commands.print_help(sys.stderr)
-            return 2
-        arguments = commands.parse_args(argv)
+def main(argv: Sequence[str] | None = None, *, handled: bool = False) -> int:
+    """Run one command and return its exit code; `handled` is that of `exit_on_interrupt`."""
+    command = "tailproof"
     try:
+        with exit_on_interrupt(command, handled):
+            commands = parser()
+            if not (sys.argv[1:] if argv is None else argv):
+                commands.print_help(sys.stderr)
+                return 2
+            arguments = commands.parse_args(argv)
+        command = f"tailproof {arguments.command}"
         code = int(arguments.run(arguments))
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print(f"tailproof {arguments.command}: interrupted.", file=sys.stderr)
+        print(f"{command}: interrupted.", file=sys.stderr)
         return INTERRUPTED
     except (ValueError, OSError, ImportError) as error:
         if isinstance(error, BrokenPipeError) and _reader_is_gone():
             return BROKEN_PIPE
-        print(f"tailproof {arguments.command}: {error}", file=sys.stderr)
+        print(f"{command}: {error}", file=sys.stderr)
         return 2
 
 
@@ -110,8 +112,10 @@ def _reader_is_gone() -> bool:
     return True
 
 
-def run_as_process() -> None:
+def run_as_process(*, handled: bool) -> None:
     """Run the command line, `main`, in a process of its own, and exit."""
-    code = main()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the results are there; ending takes a moment
+    try:
+        code = main(handled=handled)
+    finally:  # also after --help: the results are there, and ending takes a moment
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)

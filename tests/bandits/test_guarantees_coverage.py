@@ -5,7 +5,9 @@ import pytest
 
 import tailproof as tp
 
-RUNS, ROUNDS, DELTA = 200, 100, 0.1
+# The theorems' bands are wide, so that one run of 60 at most may leave them. A band that covers f
+# in no more than a share 1 - delta of the runs would pass with a probability of 0.014.
+RUNS, MISSES, ROUNDS, DELTA = 60, 1, 100, 0.1
 ARMS = np.linspace(0, 1, 20)[:, None]
 KERNEL = tp.SquaredExponential(0.3)
 
@@ -50,7 +52,7 @@ POLICIES = {
 }
 
 
-def share_covered(policy, noise, *, runs=RUNS, multiplier=1.0):
+def runs_covered(policy, noise, *, runs=RUNS, multiplier=1.0):
     payoff, moment, positive = NOISE[noise]
     covered = 0
     for run in range(runs):
@@ -77,24 +79,21 @@ def share_covered(policy, noise, *, runs=RUNS, multiplier=1.0):
             slack = 1e-9 * (1 + band.beta)
             inside &= bool(np.all((band.lower - slack <= f) & (f <= band.upper + slack)))
         covered += inside
-    return covered / runs
+    return covered
 
 
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_theory_bands_cover(policy, noise, record_property):
-    share = share_covered(policy, noise)
-    record_property("coverage", share)
-    print(
-        f"{policy} under {noise}: f inside the band at all arms and rounds in {share:.1%} of runs"
-    )
-    assert share >= 1 - DELTA
+    covered = runs_covered(policy, noise)
+    record_property("coverage", covered / RUNS)
+    assert covered >= RUNS - MISSES
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_coverage_test_has_power(policy):
     """A five-hundredth of the theorem's beta covers few of the runs."""
-    assert share_covered(policy, "student", runs=20, multiplier=0.002) < 0.5
+    assert runs_covered(policy, "student", runs=20, multiplier=0.002) < 10
 
 
 def test_sub_gaussian_bands_cover_bounded_noise():
@@ -111,5 +110,4 @@ def test_sub_gaussian_bands_cover_bounded_noise():
             band = opt.predict()
             inside &= bool(np.all((band.lower <= f) & (f <= band.upper)))
         covered += inside
-    print(f"gp_ucb under bounded noise: {covered / RUNS:.1%}")
-    assert covered / RUNS >= 1 - DELTA
+    assert covered >= RUNS - MISSES

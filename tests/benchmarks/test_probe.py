@@ -1,6 +1,7 @@
 """The probe: a small run holds, and what does not hold is counted and named."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tailproof.TheoryWarning")
 
 def test_a_small_run_holds_and_prints_its_counts(monkeypatch, capsys):
     arguments = ["--files", "60", "--sequences", "45", "--kills", "0", "--restarts", "0"]
+    arguments += ["--interrupts", "0"]
     monkeypatch.setattr(sys, "argv", ["probe.py", *arguments])
     assert probe.main() == 0
     out = capsys.readouterr().out
@@ -113,5 +115,34 @@ def test_a_killed_tuner_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(probe_tuners, "BUDGET", 15)
     monkeypatch.setattr(probe_tuners, "DELAYS", (0.5, 1.5))
     monkeypatch.setattr(probe_tuners, "KILLS", 1)
+    monkeypatch.setattr(probe_tuners, "PATIENCE", 1200.0)
     tally = probe_tuners.probe_kills(1, tmp_path)
+    assert (tally.tried, tally.held) == (1, 1), tally
+
+
+OWN = f'Traceback (most recent call last):\n  File "{Path(tp.__file__)}", line 1, in <module>\n'
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "remark", "broke"),
+    [
+        (130, "tailproof: interrupted.\n", "with one line", ""),
+        (-2, "", "before the interpreter", ""),
+        (0, "", "too late", ""),
+        (1, "Traceback (most recent call last):\n  <frozen runpy>\n", "of the interpreter", ""),
+        (1, OWN, "", "a traceback of ours"),
+        (130, "", "", "exit code 130"),
+        (0, "Exception ignored in: x\nKeyboardInterrupt: \n" + OWN, "", "a traceback of ours"),
+    ],
+)
+def test_an_interrupt_is_judged_by_what_is_printed(code, printed, remark, broke):
+    found = probe_tuners.judge_interrupt(code, printed)
+    assert remark in found[0]
+    assert found[1].startswith(broke)
+    assert bool(found[1]) == bool(broke)
+
+
+def test_interrupts_are_counted(monkeypatch):
+    monkeypatch.setattr(probe_tuners, "MOMENTS", (0.0, 0.05))
+    tally = probe_tuners.probe_interrupts(1)
     assert (tally.tried, tally.held) == (1, 1), tally

@@ -1,27 +1,44 @@
 """The benchmark of rounds writes what it should; what it measures is not asserted."""
 
+import contextlib
+import io
 import json
 import math
 import statistics
 import subprocess
 import sys
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+import rounds
+import rounds_scale
+
+
+def first_in_a_process():
+    """Return a `subprocess.run` whose first call starts a process; the others run `main` here."""
+    started = []
+
+    def run(command, **options):
+        if not started:
+            started.append(command)
+            return subprocess.run(command, **options)
+        printed = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+            patch.setattr(sys, "argv", command[1:])
+            rounds_scale.main()
+        return SimpleNamespace(returncode=0, stdout=printed.getvalue())
+
+    return run
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "rounds.py"), "--quick", "--out", str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds_scale, "subprocess", SimpleNamespace(run=first_in_a_process()))
+        patch.setattr(sys, "argv", ["rounds.py", "--quick", "--out", str(folder)])
+        rounds.main()
     return json.loads((folder / "rounds.json").read_text()), (folder / "rounds.md").read_text()
 
 

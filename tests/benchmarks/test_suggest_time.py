@@ -19,7 +19,7 @@ def test_a_quick_run_measures_ours_at_every_size(tmp_path):
         [sys.executable, str(SCRIPT), "--quick", "--methods", "tailproof", "--out", tmp_path],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "suggest_time.json").read_text())

@@ -26,13 +26,13 @@ def test_spectral_density_transforms_back_to_the_kernel(kernel, dim):
     lags = np.array([0.0, 0.05, 0.2, 0.7])
     expected = kernel.matrix(np.zeros((1, 1)), lags[:, None])[0]
     # In the logarithm of the frequency, from 1e-6 up; Matern tails decay as a power.
-    t = np.linspace(math.log(1e-6), math.log(3e5), 1_500_001)
+    t = np.linspace(math.log(1e-6), math.log(3e3), 60_001)
     u = np.exp(t)
     density = np.exp(log_spectral_density(kernel, dim, u)) * sphere * u**dim
     for lag, k in zip(lags, expected, strict=True):
         oscillation = bump.sphere_average(dim, 2.0 * math.pi * lag * u)
         got = integrate.trapezoid(density * oscillation, t)
-        assert got == pytest.approx(k, abs=2e-4)
+        assert got == pytest.approx(k, abs=1e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

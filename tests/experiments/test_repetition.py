@@ -7,6 +7,7 @@ import pytest
 
 from figure_panels import data_arms, problem_of, task, tasks
 from tailproof.environments import StudentT, SyntheticArms
+from tailproof.experiments import runner
 from tailproof.experiments.policies import POLICIES, build, fourth_root
 from tailproof.experiments.repetition import CommonPayoffs, play, run_repetition
 
@@ -80,3 +81,17 @@ def test_a_run_gives_the_same_record_again_but_for_the_time():
     )
     assert first == second
     assert set(first) == {"regret_per_round", "beta"}
+
+
+def test_before_workers_start_every_kind_of_task_is_compiled_once(monkeypatch):
+    """Otherwise each worker would compile the same loops, and no run end before."""
+    played = []
+    monkeypatch.setattr(runner, "run_repetition", played.append)
+    many = [*tasks("a", repetitions=3), *tasks("f", repetitions=3)]
+    runner.compile_first(many)
+
+    def kind(task):
+        return task.panel.letter, POLICIES[task.policy].family
+
+    assert sorted(map(kind, played)) == sorted(set(map(kind, many)))
+    assert {task.panel.rounds for task in played} == {3}

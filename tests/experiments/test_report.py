@@ -114,7 +114,7 @@ def test_it_shows_in_a_real_browser(uninterrupted, tmp_path):
     command += ["--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1100,1400"]
     command += [f"--screenshot={shot}", (uninterrupted / "report.html").resolve().as_uri()]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     pixels = np.round(imread(shot)[:, :, :3] * 255).astype(int)
     assert pixels.shape[:2] == (1400, 1100)
     for name, color in CURVES.items():

@@ -19,10 +19,10 @@ from tailproof.experiments.problems import ARMS
 SAME = ("results.csv", "panel_f.csv", "summary.json", "manifest.json", "figure.svg", "figure.png")
 
 
-def start(command, out, *more):
+def start(command, out, *more, program=(sys.executable, "-m", "tailproof")):
     """Start a command in a session of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "tailproof", *command, "--out", str(out), *more],
+        [*program, *command, "--out", str(out), *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -99,11 +99,29 @@ def test_only_missing_and_damaged_runs_are_done(command, uninterrupted, tmp_path
     assert_same(out, uninterrupted)
 
 
+# The command, which waits for its end after a number of runs: on a busy machine it could otherwise
+# finish before it is killed.
+WITHOUT_AN_END = """
+import sys, time
+from tailproof.cli import main
+from tailproof.experiments import run_files
+left, write_run = [int(sys.argv[1])], run_files.write_run
+def write_few(*arguments):
+    while not left[0]:
+        time.sleep(1.0)
+    left[0] -= 1
+    write_run(*arguments)
+run_files.write_run = write_few
+main(sys.argv[2:])
+"""
+
+
 def test_killed_at_a_random_moment_it_ends_with_the_same_bytes(
     command, uninterrupted, tmp_path, capsys
 ):
     out, rng = tmp_path / "out", random.Random(20)
-    process = start(command, out, "--workers", "2")
+    endless = (sys.executable, "-c", WITHOUT_AN_END, "12")
+    process = start(command, out, "--workers", "2", program=endless)
     wait_for_runs(process, out, rng.randint(1, 3))
     time.sleep(0.02 * rng.random())
     process.kill()
@@ -143,8 +161,8 @@ import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
     with LocalCluster(
-        n_workers=1, threads_per_worker=2, host="127.0.0.1", scheduler_port=0,
-        dashboard_address="127.0.0.1:0",
+        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", host="127.0.0.1",
+        scheduler_port=0, dashboard_address=None,
     ) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()

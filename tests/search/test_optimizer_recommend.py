@@ -251,7 +251,7 @@ def test_positive_payoffs_have_positive_means_and_intervals(noise, sign, minimiz
     def measure(params, i):
         return sign * math.exp(4.0 * params["x"] + noise * rng.standard_normal())
 
-    for count in (2, 3, 7, 18):
+    for count in (2, 3, 7, 8):
         run(opt, count, measure)
         everywhere = opt.predict([{"x": x} for x in np.linspace(0, 1, 21)], level=0.99)
         for values in (everywhere.mean, everywhere.lower, everywhere.upper):

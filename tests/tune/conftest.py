@@ -1,4 +1,5 @@
 import contextlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -24,6 +25,26 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     sys.exit(arguments.run(arguments))
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _migrations_are_read_once():
+    """Keep what Alembic reads of Optuna's migrations, as it does for every storage it opens."""
+    if importlib.util.find_spec("alembic") is None:  # nor is Optuna
+        yield
+        return
+    script = importlib.import_module("alembic.script").ScriptDirectory
+    original, kept = script.from_config, {}
+
+    def from_config(config):
+        place = config.get_main_option("script_location")
+        if place not in kept:
+            kept[place] = original(config)
+        return kept[place]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(script, "from_config", from_config)
+        yield
 
 
 @pytest.fixture

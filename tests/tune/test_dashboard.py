@@ -1,3 +1,5 @@
+import contextlib
+import random
 import socket
 import sys
 import time
@@ -7,6 +9,15 @@ import urllib.request
 import pytest
 
 GOOD = ("--minimize", "--int", "n", "1", "9")
+
+
+def free_port():
+    """Return a port below those that the system gives to others, so that it stays free."""
+    for port in random.SystemRandom().sample(range(10_000, 30_000), 100):
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")
 
 
 @pytest.mark.parametrize("port", [0, 65536, 99999, "taken"])
@@ -27,9 +38,7 @@ def test_the_dashboard_serves_the_study_on_loopback(tune, shell, program):
     pytest.importorskip("optuna_dashboard", reason="the extra `dashboard` brings it")
     rest = ("--study-name", "mine", "--", *program("print(1)"), "{n}")
     assert tune(*GOOD, "--evaluations", 1, "--quiet", *rest)[0] == 0
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = shell("--dashboard", "--port", port)
     said = process.stdout.readline()
     assert f"http://127.0.0.1:{port}/" in said

@@ -6,7 +6,7 @@ import pytest
 
 from tailproof.tune import heartbeat
 from tailproof.tune.heartbeat import Heartbeat, LossDetector, is_surely_dead, signature
-from tune_studies import dead_signature
+from tune_studies import dead_signature, wait_for
 
 
 def test_the_heartbeat_is_that_of_the_trial_that_runs():
@@ -21,11 +21,11 @@ def test_the_heartbeat_is_that_of_the_trial_that_runs():
     threads = threading.active_count()
     heart = Heartbeat(beat, interval=0.02)
     heart.start(7)
-    assert enough.wait(120.0)
+    assert enough.wait(300.0)
     heart.pause()
     heart.close()
     assert beats[:2] == [(7, 1), (7, 2)]
-    assert threading.active_count() == threads
+    wait_for(lambda: threading.active_count() == threads)
 
 
 def test_signatures_of_other_machines_are_never_is_surely_dead(monkeypatch):

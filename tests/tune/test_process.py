@@ -61,14 +61,14 @@ def test_a_run_is_stopped_on_request(program, monkeypatch):
 
 def test_stopping_at_once_leaves_no_time(program, tmp_path, monkeypatch):
     # Were it given the time, it would end by itself.
-    monkeypatch.setattr(process, "KILL_DELAY", 120.0)
+    monkeypatch.setattr(process, "KILL_DELAY", 1200.0)
     ready = tmp_path / "ready"
     command = program(
         f"""
         import signal, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         open({str(ready)!r}, "w")
-        time.sleep(30)
+        time.sleep(300)
         """
     )
     levels = iter([Stop.YES])

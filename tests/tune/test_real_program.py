@@ -45,7 +45,7 @@ def test_tuned_zlib_is_better_than_the_baseline_when_both_are_run_again(tune, pr
     assert found["baseline"]["probability"] > 0.9
     sizes = {True: [], False: []}
     order = random.Random(7)
-    for i in range(50):
+    for i in range(25):
         for tuned in order.sample([True, False], 2):
             setting = best["params"] if tuned else BASELINE
             arguments = [str(setting[name]) for name in NAMES]
@@ -53,7 +53,7 @@ def test_tuned_zlib_is_better_than_the_baseline_when_both_are_run_again(tune, pr
                 [*command, *arguments, f"again {i} {tuned}"], capture_output=True, text=True
             )
             sizes[tuned].append(float(done.stdout))
-    # The difference is 0.2, the standard error of it about 0.01.
+    # The difference is 0.2, the standard error of it about 0.014.
     assert sum(sizes[True]) < 0.9 * sum(sizes[False])
 
 

@@ -1,7 +1,9 @@
 """Interrupted, killed, shared: `tailproof tune` in processes of its own."""
 
+import contextlib
 import os
 import signal
+import sqlite3
 import time
 from collections import Counter
 
@@ -96,8 +98,9 @@ def test_killed_at_any_moment_nothing_is_stuck(shell, tune, program, tmp_path):
 
 
 def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(shell, tune, program, tmp_path):
-    # The third run kills its worker, once; the seventh waits to be interrupted, once.
-    killed, waits = tmp_path / "killed", tmp_path / "waits"
+    # The third run kills its worker, once; the seventh waits to be interrupted, once: after another
+    # worker has noticed what became of the third.
+    killed, waits, study = tmp_path / "killed", tmp_path / "waits", tmp_path / "o" / "study.db"
     command = program(
         f"""
         import os, signal, sys, time
@@ -119,11 +122,16 @@ def test_a_worker_that_dies_is_replaced_and_its_trial_run_again(shell, tune, pro
     )
     process = shell(*arguments)
     wait_for(lambda: waits.exists())
+    with contextlib.closing(sqlite3.connect(study, timeout=300)) as trials:
+        given_up = "SELECT COUNT(*) FROM trials WHERE number = 2 AND state = 'FAIL'"
+        wait_for(lambda: trials.execute(given_up).fetchone() == (1,))
     process.send_signal(INTERRUPT)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    found = count_trials(stored_trials(file_url(tmp_path / "o" / "study.db")))
+    stopped = stored_trials(file_url(study))
+    assert stopped[2].user_attrs["outcome"]["reason"] == "its worker died"
+    found = count_trials(stopped)
     assert (found.failed, found.running) == (0, 0)
     assert found.complete >= 2
     wait_for(lambda: has_ended(int(killed.read_text())))
@@ -328,7 +336,7 @@ def test_interrupted_while_its_workers_start_it_ends_in_order(shell, program, tm
     )
     started = psutil.Process(process.pid)
     # Beside two helpers of multiprocessing, the first of them, or both.
-    wait_for(lambda: len(started.children(recursive=True)) >= 3)
+    wait_for(lambda: len(started.children(recursive=True)) >= 3, pause=0.2)
     os.killpg(process.pid, INTERRUPT)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err

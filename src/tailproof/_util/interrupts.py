@@ -12,11 +12,12 @@ INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
 
 
 @contextlib.contextmanager
-def exit_on_interrupt(command: str) -> Iterator[None]:
+def exit_on_interrupt(command: str, handled: bool = False) -> Iterator[None]:
     """End the process at once on Ctrl-C, with one line, as long as it has nothing to finish.
 
     A KeyboardInterrupt would not do: modules are imported meanwhile, and where the interpreter
-    calls back (destructors, weak references) it prints the exception and goes on.
+    calls back (destructors, weak references) it prints the exception and goes on. With `handled`
+    the handler so far is that of `tailproof.__main__`, and is replaced.
     """
 
     def end(*_: object) -> None:
@@ -24,7 +25,8 @@ def exit_on_interrupt(command: str) -> Iterator[None]:
         os._exit(INTERRUPTED)
 
     main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not main or not (handled or default):
         yield  # ignored, or somebody else's
         return
     signal.signal(signal.SIGINT, end)

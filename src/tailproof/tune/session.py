@@ -148,7 +148,7 @@ def _analyze_session(job: Job) -> tuple[list[FrozenTrial], Analysis | None]:
     from tailproof.integrations._optuna_decisions import StudyRace
 
     request = job.request
-    with opened_storage(job.url) as storage:
+    with opened_storage(job.url, checked=True) as storage:
         study = open_study(storage, job.study_name, job.identity, request.seed)
         trials = study.get_trials(deepcopy=False)
         race, rule = StudyRace.of(study), budget_of(study, request).rule

@@ -114,9 +114,9 @@ def planned_params(trial: FrozenTrial) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def opened_storage(url: str) -> Iterator[RDBStorage]:
+def opened_storage(url: str, checked: bool = False) -> Iterator[RDBStorage]:
     """Open the storage of a study at a URL, and close its connections in the end."""
-    storage = open_storage(url)
+    storage = open_storage(url, checked)
     try:
         yield storage
     finally:
@@ -129,8 +129,12 @@ def close_storage(storage: RDBStorage) -> None:
     storage.engine.dispose()
 
 
-def open_storage(url: str) -> RDBStorage:
-    """Return the storage of studies at a URL, created if need be; one clear ValueError if not."""
+def open_storage(url: str, checked: bool = False) -> RDBStorage:
+    """Return the storage of studies at a URL, created if need be; one clear ValueError if not.
+
+    With `checked` it has been opened before, so that its tables are there and of this version: to
+    see that, Optuna reads all its migrations, which takes most of the time.
+    """
     optuna = load_optuna()
     import sqlalchemy
 
@@ -141,12 +145,17 @@ def open_storage(url: str) -> RDBStorage:
         parsed = parse(url)
         if parsed is None:
             raise ValueError("it is not a database URL such as sqlite:///file.db")
+        known: dict[str, Any] = {
+            "skip_compatibility_check": checked,
+            "skip_table_creation": checked,
+        }
         if parsed.get_backend_name() == "sqlite":
-            return SQLiteStorage(url)
+            return SQLiteStorage(url, **known)
         options: dict[str, Any] = {"pool_pre_ping": True}
         if parsed.get_backend_name() == "postgresql":
             options["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
-        return create_tables(lambda: optuna.storages.RDBStorage(url, engine_kwargs=options))
+        storage = optuna.storages.RDBStorage
+        return create_tables(lambda: storage(url, engine_kwargs=options, **known))
     except (*plain, sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         said = without_secrets(first_line(error), url)
         kind = StorageAwayError if is_storage_away(error) else ValueError

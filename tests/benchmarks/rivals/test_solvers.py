@@ -36,7 +36,7 @@ def test_optuna_recommends_the_trial_with_the_largest_payoff():
 @pytest.mark.parametrize("name", ["ackley4", "arms"])
 def test_rivals_with_models_run_without_failing(key, name):
     for module in METHODS[key].needs:
-        pytest.importorskip(module)
+        pytest.importorskip(module, reason="benchmarks/requirements.txt is not installed")
     record = execute(RunSpec(name, "t3", key, 0, 13))
     assert record["error"] is None
     assert record["evaluations"] == 13
