@@ -63,7 +63,8 @@ def measure(case: Case, arms: int, payoffs: int, budget: float) -> dict[str, Any
     made_cpu = time.process_time()
     chunk, asks = 100, 0
     now = time.perf_counter()
-    while len(optimizer) < payoffs and now - began < budget:
+    # At least one chunk, also where everything before it took longer than the budget.
+    while asks == 0 or (len(optimizer) < payoffs and now - began < budget):
         count = min(chunk, payoffs - len(optimizer))
         chosen = rng.choice(arms, count, p=weights / weights.sum())
         chosen[0] = optimizer.ask_index()

@@ -1,5 +1,6 @@
 """Pages of the site: their blocks run in order and print what they show; links lead to files."""
 
+import gc
 import re
 import shlex
 from pathlib import Path
@@ -95,6 +96,7 @@ def test_commands_on_the_page_are_accepted_by_the_parser(name):
 
 
 @pytest.mark.filterwarnings("ignore:.*experimental")  # Optuna's heartbeat callback
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 def test_the_workers_of_the_scaling_page_run(tmp_path, monkeypatch):
     optuna = pytest.importorskip("optuna", reason="the page is on the Optuna sampler")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -111,3 +113,5 @@ def test_the_workers_of_the_scaling_page_run(tmp_path, monkeypatch):
         if code is cluster:
             assert len(names["study"].trials) == 12
     assert Path("study.db").exists()
+    names.clear()
+    gc.collect()  # a script leaves its connections to the end; from Python 3.13 on they warn
