@@ -38,7 +38,7 @@ def read_blocks(page):
     for found in FENCED.finditer(page):
         kind, body = found.groups()
         line = page.count("\n", 0, found.start()) + 2
-        if kind == "console":  # to be read: what was typed and seen elsewhere
+        if kind in ("console", "bash"):  # to be read: what was typed and seen elsewhere
             continue
         if kind == "text":
             assert blocks[-1].shown is None, f"line {line}: two outputs of one block"

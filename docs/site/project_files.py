@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "benchmarks/README.md")
 MEDIA = ("benchmarks/results/rivals.csv",)
 LINK = re.compile(r"(\]\()([^)#:\s]+)(?=[)#])")
+NAMED = re.compile(r"\[[\w./-]+\.md\]\(([^)#:\s]+\.md)(?=[)#])")
 
 
 def repository_path(uri: str) -> str:
@@ -42,12 +43,19 @@ def on_files(files: Files, config: dict) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page, **_: object) -> str:
-    """Rewrite links that leave docs/ or lead into it."""
+def on_page_markdown(markdown: str, page, files: Files, **_: object) -> str:
+    """Rewrite links that leave docs/ or lead into it; call pages by their titles."""
     uri = page.file.src_uri
 
     def rewrite(found: re.Match[str]) -> str:
         return found[1] + moved(found[2], uri)
 
+    def title(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(uri), found[1]))
+        linked = files.get_file_from_path(target)
+        known = linked is not None and linked.page is not None and linked.page.title
+        return f"[{known}]({found[1]}" if known else found[0]
+
     outside = uri in PAGES
-    return LINK.sub(lambda m: rewrite(m) if outside or "../" in m[2] else m[0], markdown)
+    moved_links = LINK.sub(lambda m: rewrite(m) if outside or "../" in m[2] else m[0], markdown)
+    return NAMED.sub(title, moved_links)
