@@ -15,7 +15,7 @@ from tailproof.bandits.estimators import DirectionEstimator, TruncateDirections
 from tailproof.bandits.features import Embedding, Nystrom
 from tailproof.bandits.inverse_root import InverseRoot
 from tailproof.bandits.low_rank import DENSE_POINTS, ROUNDING, PlayedSpan, fixed_coordinates
-from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, eigh_above, weighted_gram
+from tailproof.bandits.posterior.base import REFRESH, PosteriorInputs, weighted_gram
 from tailproof.bandits.posterior.bordered import BorderedSystem, Eigensystem, Reference
 from tailproof.bandits.posterior.dictionary_features import (
     LARGEST_CONDITION,
@@ -31,6 +31,8 @@ Indices = NDArray[np.int64]
 ARMS_PER_DIRECTION = 8
 # Shares of the played arms that a dictionary may lack for borders to be used, and to go on being.
 FEW_MISSING, MANY_MISSING = 0.25, 0.33
+# Borders are used where as many arms were played and two draws differ in as many arms on average.
+FEWEST_ARMS, FEW_CHANGES = 48, 0.2
 # Arms told since an eigendecomposition before there is a new one.
 MOST_TOLD = 12
 # Largest condition number of the played arms' kernel matrix for borders: they lose its root.
@@ -57,6 +59,12 @@ class Sampling:
         uniforms = rng.random(len(variance))
         drawn: Indices = compiled.drawn_arms(variance, counts, uniforms, q, self.each_round)
         return drawn
+
+    def chances(self, variance: Array, counts: Array, ridge: float) -> Array:
+        """Return the probabilities (n,) with which the arms enter a new dictionary."""
+        q = self.oversampling / ridge if self.by_leverage else self.oversampling
+        chances = np.where(counts > 0.0, np.clip(q * variance, 0.0, 1.0), 0.0)
+        return 1.0 - (1.0 - chances) ** counts if self.each_round else chances
 
 
 class NystromPosterior(FeaturePosterior):
@@ -125,7 +133,9 @@ class NystromPosterior(FeaturePosterior):
         missing = played - len(drawn)
         if (self._count + 1) % REFRESH == 0:
             # Where dictionaries hardly change, steps of rank one are quicker.
-            if missing > FEW_MISSING * played or np.array_equal(drawn, self.dictionary):
+            chances = self._sampling.chances(self.variance(), counts, self._inputs.ridge)
+            changes = 2.0 * float((chances * (1.0 - chances)).sum())
+            if missing > FEW_MISSING * played or changes < FEW_CHANGES:
                 return None
         elif self._reference is None or missing > MANY_MISSING * played:
             return None
@@ -136,7 +146,7 @@ class NystromPosterior(FeaturePosterior):
     def _reference_of(self, arms: Indices) -> Reference | None:
         """Return the features of some arms, None where borders would not be accurate or quick."""
         rank = self.kernel_coordinates.shape[1]
-        if len(arms) > rank or not isinstance(self.estimator, TruncateDirections):
+        if not FEWEST_ARMS <= len(arms) <= rank or not isinstance(self.estimator, TruncateDirections):
             return None
         embedding = self._embed_dictionary(arms)
         if not isinstance(embedding, TriangularEmbedding):
@@ -166,25 +176,29 @@ class NystromPosterior(FeaturePosterior):
         self.embedding, self._refreshed = reference.embedding, self._count
         self._told, self._factor = {}, None
         a = self.embedding.coordinates
+        self._whole_residual = self._left_out_variance(
+            self._prior, self.embedding.squared_norms()
+        )
         self._set_gram(weighted_gram(a, self._counts))
-        values, columns = eigh_above(self._gram, self._inputs.ridge)
-        half = (a @ columns) / np.sqrt(values)
-        leverage, log_det = np.einsum("ij,ij->i", half, half), float(np.log(values).sum())
-        vectors = np.ascontiguousarray(columns.T)
-        self._reference_system = Eigensystem(values, vectors, leverage, log_det)
+        self._system = Eigensystem(reference, self._gram, self._inputs.ridge)
 
     def _border(self, reference: Reference, drawn: Indices) -> None:
         """Take a dictionary within the arms played."""
-        entered = np.zeros(len(self._counts), dtype=np.bool_)
-        entered[drawn] = True
-        missing = np.flatnonzero(~entered[reference.arms])
+        inside = np.zeros(len(self._counts), dtype=np.bool_)
+        inside[drawn] = True
+        left_out = np.flatnonzero(~inside[reference.arms])
         told = np.fromiter(self._told, np.int64, len(self._told))
         counts = np.fromiter(self._told.values(), np.float64, len(self._told))
-        bordered = BorderedSystem(reference, self._reference_system, missing, told, counts)
-        a, ridge = reference.embedding.coordinates, self._inputs.ridge
+        bordered = BorderedSystem(self._system, left_out, told, counts)
         self._bordered, self._cached_mean, self.directions = bordered, None, len(drawn)
-        self.leverage, self.log_det = bordered.leverage, bordered.log_det(len(drawn), ridge)
-        self._residual = self._left_out_variance(self._prior, bordered.squared_norms(a))
+        self.leverage = bordered.leverage
+        self.log_det = bordered.log_det(len(drawn), self._inputs.ridge)
+        self._residual = self._whole_residual
+        if self._inputs.with_residual and len(left_out):
+            others = np.flatnonzero(~inside)
+            outside = bordered.outside(reference.weights[others])
+            self._residual = self._whole_residual.copy()
+            self._residual[others] += np.einsum("ij,ij->i", outside, outside)
 
     def _refresh(self) -> None:
         """Recompute H and the leverages from the counts, by a Cholesky factor if it serves."""
@@ -235,7 +249,8 @@ class NystromPosterior(FeaturePosterior):
         estimator = self.estimator
         if self._bordered is not None:
             if self._cached_mean is None:
-                self._cached_mean = self.embedding.coordinates @ self._mean_weights(self._bordered)
+                weights = self._mean_weights(self._bordered)
+                self._cached_mean = self._system.coordinates @ weights
             return self._cached_mean
         if (
             self._factor is None
@@ -267,40 +282,45 @@ class NystromPosterior(FeaturePosterior):
         return mean
 
     def _mean_weights(self, bordered: BorderedSystem) -> Array:
-        """Return the mean in the coordinates of all arms played, (m,) (Alg. 2, line 6)."""
+        """Return the mean in coordinates of the eigensystem, (m,) (Alg. 2, line 6)."""
         estimator = self.estimator
         assert isinstance(estimator, TruncateDirections)
         threshold = self._inputs.truncation(self._count, self.directions)
         kept, arms = estimator.split(self.leverage, self.slack, threshold)
-        a = self.embedding.coordinates
-        weights = bordered.solve(kept @ a)
+        coordinates = self._system.coordinates
+        weights = bordered.solve(kept @ coordinates)
         if len(arms):
-            rows = bordered.features_of(a[arms])  # u_{i,j}, (c, m)
+            rows = bordered.features_of(coordinates[arms])  # u_{i,j}, (c, m)
             sums = estimator.truncated_sums(arms, rows, threshold)
             weights += bordered.coordinates_of(sums)
         return weights
 
     def covariance(self, arm: int) -> Array:
         """Posterior covariance of the arms with one arm, from the dictionary's features."""
-        if self._bordered is None:
+        if self._bordered is None or self._reference is None:
             return super().covariance(arm)
-        inputs, a = self._inputs, self.embedding.coordinates
-        result: Array = inputs.ridge * (a @ self._bordered.solve(a[arm]))
+        inputs, coordinates = self._inputs, self._system.coordinates
+        result: Array = inputs.ridge * (coordinates @ self._bordered.solve(coordinates[arm]))
         if inputs.with_residual:
-            outside = self._bordered.outside(a)
-            result += inputs.kernel.matrix(inputs.X, inputs.X[arm : arm + 1])[:, 0] - a @ a[arm]
-            result += outside @ outside[arm]
+            outside = self._bordered.outside(self._reference.weights)
+            result += inputs.kernel.matrix(inputs.X, inputs.X[arm : arm + 1])[:, 0]
+            result += outside @ outside[arm] - coordinates @ coordinates[arm]
         return result
 
     def query(self, points: Array) -> tuple[Array, Array]:
         """Posterior mean and variance at any points, from the dictionary's features."""
-        if self._bordered is None:
+        bordered, reference = self._bordered, self._reference
+        if bordered is None or reference is None:
             return super().query(points)
         prior = self._inputs.kernel.diagonal(points).astype(np.float64)
-        inside, _ = self.embedding.query(points)
-        mean = inside @ self._mean_weights(self._bordered)
-        variance = self._inputs.ridge * self._bordered.leverages(inside)
-        return mean, variance + self._left_out_variance(prior, self._bordered.squared_norms(inside))
+        coordinates, _ = self.embedding.query(points)
+        rotated = bordered.rotated(coordinates)
+        variance = self._inputs.ridge * np.einsum("ij,ij->i", rotated, bordered.solve(rotated))
+        outside = bordered.outside(coordinates @ reference.inverse)
+        norms = np.einsum("ij,ij->i", coordinates, coordinates)
+        norms -= np.einsum("ij,ij->i", outside, outside)
+        mean: Array = rotated @ self._mean_weights(bordered)
+        return mean, variance + self._left_out_variance(prior, norms)
 
     def _include_in_span(self, arm: int) -> bool:
         """Let the coordinates span a played arm; return whether they have a new column."""
