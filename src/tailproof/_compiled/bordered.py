@@ -33,7 +33,8 @@ def factor_border(inverses, border, noise):  # type: ignore[no-untyped-def]
     """Return the Cholesky factors of Z^T (A + s)^(-1) Z + J: L below the diagonal, 1 / L_ii on it.
 
     `inverses` (r, p) are those of `shifted_inverses`, `border` (q, r), `noise` (q,); the result is
-    (q, q, p). A column in the span of earlier ones without noise changes nothing: its 1 / L_ii is 0.
+    (q, q, p). A column in the span of earlier ones without noise changes nothing: it has 0 for
+    1 / L_ii.
     """
     q, r = border.shape
     count = inverses.shape[1]

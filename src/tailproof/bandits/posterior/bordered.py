@@ -199,10 +199,11 @@ class BorderedSystem:
     def features_of(self, vectors: Array) -> Array:
         """Return the rows u of Algorithm 2, K_D^(-1/2) L H_D^(-1/2) c, for coordinates c (k, m).
 
-        Shape (k, m), in the order of R; zero, to rounding, at the arms left out.
+        Shape (k, m), in the order of R; zero at the arms left out.
         """
         inside = self._gram_root.times(self._root.times(vectors) @ self._system.to_gram)
         result: Array = inside @ self._system.reference.gram_eigensystem[1]
+        result[:, self._left_out] = 0.0
         return result
 
     def coordinates_of(self, sums: Array) -> Array:

@@ -39,6 +39,11 @@ MOST_TOLD = 12
 LARGEST_REFERENCE_CONDITION = 1e10
 
 
+def _are_equal(a: Indices, b: Indices) -> bool:
+    """Whether two rows of numbers are equal; np.array_equal takes three times as long."""
+    return len(a) == len(b) and bool((a == b).all())
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How a dictionary is drawn: p = min(q s, 1) for each past round or distinct point."""
@@ -71,9 +76,11 @@ class NystromPosterior(FeaturePosterior):
     """Algorithm 2 whose features are those of a dictionary, redrawn after every payoff.
 
     Where the dictionary stays the same, or the old and the new one both span the features of all
-    arms, H follows by rank one; otherwise it is recomputed, by a Cholesky factor where that is
-    accurate (`_factor`, None once the eigensystem is in use). `dictionary` (m,) holds the numbers
-    of its arms, ascending; it is empty before the first payoff.
+    arms, H follows by rank one. Where dictionaries keep changing and hold nearly all arms played,
+    which is looked at every REFRESH payoffs, H follows from that of all arms played (`_bordered`).
+    Any other H is recomputed, by a Cholesky factor where that is accurate (`_factor`, None once the
+    eigensystem is in use). `dictionary` (m,) holds the numbers of its arms, ascending; it is empty
+    before the first payoff.
     """
 
     def __init__(
@@ -122,22 +129,25 @@ class NystromPosterior(FeaturePosterior):
         if reference is not None:
             self._add_by_border(arm, payoff, drawn, reference)
         else:
-            same = not grown and self._reference is None and np.array_equal(drawn, self.dictionary)
+            same = not grown and self._reference is None and _are_equal(drawn, self.dictionary)
             self._reference = self._bordered = None
             self._update_features(arm, payoff, None if same else self._embed_dictionary(drawn))
         self.dictionary = drawn
 
     def _reference_for(self, counts: Array, drawn: Indices) -> Reference | None:
         """Return the features of all arms played if a dictionary is to be made from them."""
+        due = (self._count + 1) % REFRESH == 0
+        if self._reference is None and not due:
+            return None
         played = np.count_nonzero(counts)
         missing = played - len(drawn)
-        if (self._count + 1) % REFRESH == 0:
+        if due:
             # Where dictionaries hardly change, steps of rank one are quicker.
             chances = self._sampling.chances(self.variance(), counts, self._inputs.ridge)
             changes = 2.0 * float((chances * (1.0 - chances)).sum())
             if missing > FEW_MISSING * played or changes < FEW_CHANGES:
                 return None
-        elif self._reference is None or missing > MANY_MISSING * played:
+        elif missing > MANY_MISSING * played:
             return None
         if self._reference is not None and played == len(self._reference.arms):
             return self._reference
@@ -145,8 +155,9 @@ class NystromPosterior(FeaturePosterior):
 
     def _reference_of(self, arms: Indices) -> Reference | None:
         """Return the features of some arms, None where borders would not be accurate or quick."""
-        rank = self.kernel_coordinates.shape[1]
-        if not FEWEST_ARMS <= len(arms) <= rank or not isinstance(self.estimator, TruncateDirections):
+        if not FEWEST_ARMS <= len(arms) <= self.kernel_coordinates.shape[1]:
+            return None
+        if not isinstance(self.estimator, TruncateDirections):
             return None
         embedding = self._embed_dictionary(arms)
         if not isinstance(embedding, TriangularEmbedding):
@@ -156,9 +167,7 @@ class NystromPosterior(FeaturePosterior):
         inverse, _ = lapack.dtrtri(embedding.factor, lower=1)
         return Reference(arms, embedding, embedding.gram, embedding.factor, inverse)
 
-    def _add_by_border(
-        self, arm: int, payoff: float, drawn: Indices, reference: Reference
-    ) -> None:
+    def _add_by_border(self, arm: int, payoff: float, drawn: Indices, reference: Reference) -> None:
         """Add one payoff and change to a dictionary within the arms played."""
         self.estimator.add(arm, payoff)
         self._count += 1
@@ -176,9 +185,7 @@ class NystromPosterior(FeaturePosterior):
         self.embedding, self._refreshed = reference.embedding, self._count
         self._told, self._factor = {}, None
         a = self.embedding.coordinates
-        self._whole_residual = self._left_out_variance(
-            self._prior, self.embedding.squared_norms()
-        )
+        self._whole_residual = self._left_out_variance(self._prior, self.embedding.squared_norms())
         self._set_gram(weighted_gram(a, self._counts))
         self._system = Eigensystem(reference, self._gram, self._inputs.ridge)
 
