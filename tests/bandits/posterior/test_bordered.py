@@ -7,6 +7,7 @@ import tailproof as tp
 from policy_setups import use_borders
 from tailproof._compiled.bordered import border_rows
 from tailproof.bandits.posterior.bordered import BorderedInverseRoot
+from tailproof.bandits.posterior.nystrom import Sampling
 
 
 def problem(seed, constraints, told):
@@ -106,3 +107,17 @@ def test_a_saved_policy_continues_from_borders_bit_for_bit(monkeypatch, tmp_path
         assert again.ask_index() == arm
         opt.tell_index(arm, float(payoff))
         again.tell_index(arm, float(payoff))
+
+
+@pytest.mark.parametrize("each_round", [True, False])
+def test_chances_are_those_of_the_draws(each_round):
+    sampling = Sampling(oversampling=0.6, each_round=each_round, by_leverage=True)
+    variance, counts = np.array([0.1, 0.5, 4.0, 0.3]), np.array([3.0, 1.0, 2.0, 0.0])
+    p = np.array([0.03, 0.15, 1.0])  # q variance / ridge for a ridge of 2, at most 1
+    expected = 1.0 - (1.0 - p) ** counts[:3] if each_round else p
+    chances = sampling.chances(variance, counts, 2.0)
+    np.testing.assert_allclose(chances, [*expected, 0.0])
+    rng = np.random.default_rng(0)
+    drawn = [sampling.draw(variance, counts, 2.0, rng) for _ in range(4000)]
+    frequency = np.bincount(np.concatenate(drawn), minlength=4) / 4000
+    np.testing.assert_allclose(frequency, chances, atol=0.03)
