@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tailproof as tp
 from tailproof.bandits import low_rank
-from tailproof.bandits.posterior import ridge
+from tailproof.bandits.posterior import nystrom, ridge
 
 ARMS = np.linspace(0.0, 1.0, 9)[:, None]
 SPACE = tp.Finite(ARMS)
@@ -50,6 +50,13 @@ def build(setup, space=SPACE, kernel=KERNEL, **changes):
         return tp.tgp_ucb(space, kernel, **options)
     options.setdefault("features", FEATURES[features[0]] if features else None)
     return getattr(tp, policy)(space, kernel, **options)
+
+
+def use_borders(monkeypatch):
+    """Let borders be used on few arms, for any dictionary, and looked at often."""
+    constants = {"REFRESH": 4, "FEWEST_ARMS": 2, "FEW_CHANGES": 0.0, "MOST_TOLD": 3}
+    for name, value in (constants | {"FEW_MISSING": 0.9, "MANY_MISSING": 0.9}).items():
+        monkeypatch.setattr(nystrom, name, value)
 
 
 def use_played_span(monkeypatch):

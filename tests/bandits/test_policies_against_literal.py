@@ -16,7 +16,8 @@ import pytest
 import instances
 import literal
 import tailproof as tp
-from policy_setups import use_played_span
+from policy_setups import use_borders, use_played_span
+from tailproof.bandits.posterior.nystrom import NystromPosterior
 
 ROUNDS = 300  # of the first and the third instance of each policy
 FEWER = 100  # of the others, which differ in arms, kernel and law
@@ -135,6 +136,18 @@ def test_nystrom_on_the_span_of_played_arms_agrees(schedule, seed, monkeypatch):
     instance = instances.Instance(seed + 20, True)
     pair = instances.nystrom_pair(instance, schedule, None)
     run(instance, *pair, tolerance=1e-9, uniforms=np.random.default_rng(instance.seed))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("schedule", ["theory", "authors"])
+def test_nystrom_by_borders_agrees(schedule, seed, monkeypatch):
+    use_borders(monkeypatch)
+    take, bordered = NystromPosterior._border, []
+    monkeypatch.setattr(NystromPosterior, "_border", lambda *a: (bordered.append(a), take(*a))[1])
+    instance = instances.Instance(seed + 20, True)
+    pair = instances.nystrom_pair(instance, schedule, None)
+    run(instance, *pair, tolerance=1e-9, uniforms=np.random.default_rng(instance.seed))
+    assert len(bordered) > 20
 
 
 def test_linear_features_are_truncation_under_ofu():

@@ -49,7 +49,7 @@ class InverseRoot:
         )
         # The reflectors leave the first coordinate as it is.
         self._reflectors, self._tau = np.asfortranarray(reduced[1:, :-1]), tau
-        self._shifts, self._weights = _nodes(low, max(float(self._diagonal.sum()), low))
+        self._shifts, self._weights = quadrature_nodes(low, max(float(self._diagonal.sum()), low))
 
     def times(self, vectors: Array) -> Array:
         """Return A^(-1/2) B, (m, c), for the columns B (m, c)."""
@@ -70,22 +70,26 @@ class InverseRoot:
         return np.concatenate([vectors[:1], moved])
 
 
-def _nodes(low: float, high: float) -> tuple[Array, Array]:
-    """Return shifts s^2 and weights w, sum w / (x + s^2) = x^(-1/2) on low <= x <= high."""
+def quadrature_nodes(low: float, high: float, accuracy: float = 4e-16) -> tuple[Array, Array]:
+    """Return shifts s^2 and weights w with sum w / (x + s^2) = x^(-1/2) on low <= x <= high.
+
+    The relative error is at most about `accuracy`.
+    """
     # Nodes up to the next power of two are found once, for many matrices.
-    shifts, weights = _unit_nodes(max(math.ceil(math.log2(high / low)), 0))
+    octaves = max(math.ceil(math.log2(high / low)), 0)
+    shifts, weights = _unit_nodes(octaves, accuracy)
     return low * shifts, math.sqrt(low) * weights
 
 
 @functools.lru_cache(maxsize=128)
-def _unit_nodes(octaves: int) -> tuple[Array, Array]:
+def _unit_nodes(octaves: int, accuracy: float) -> tuple[Array, Array]:
     """Return the inverse root's shifts and weights for 1 <= x <= 2^octaves, not to be written to.
 
     The error of n nodes is about exp(-2 pi^2 n / (ln(high / low) + 3)), relative.
     """
     parameter = 1.0 - max(2.0**-octaves, 1e-15)  # k'^2
     ratio = 1.0 - parameter  # as `parameter` has it, so that all that follows fits together
-    half = math.ceil(0.9 * (3.0 - math.log(ratio)))
+    half = math.ceil((3.0 - math.log(ratio)) * -math.log(accuracy) / (4.0 * math.pi**2))
     period = float(ellipkm1(ratio))  # K(k')
     u = (np.arange(half) + 0.5) * period / (2 * half)
     sn, cn, dn, _ = ellipj(u, parameter)

@@ -39,7 +39,7 @@ from tailproof.environments._laws import (
 )
 
 
-class _AdditiveNoise(CheckedLaw):
+class AdditiveNoise(CheckedLaw):
     """Noise whose law does not depend on f, given by its draws and its absolute moments."""
 
     _symmetric: bool = False
@@ -62,7 +62,7 @@ class _AdditiveNoise(CheckedLaw):
 
 
 @dataclass(frozen=True)
-class StudentT(_AdditiveNoise):
+class StudentT(AdditiveNoise):
     """Student's t noise, `scale` times a t with `df` degrees of freedom (the paper: df = 3).
 
     E|eta|^p = scale^p df^(p/2) G((p+1)/2) G((df-p)/2) / (sqrt(pi) G(df/2)), finite for p < df,
@@ -92,7 +92,7 @@ class StudentT(_AdditiveNoise):
 
 
 @dataclass(frozen=True)
-class Gaussian(_AdditiveNoise):
+class Gaussian(AdditiveNoise):
     """Normal noise with standard deviation `scale`; the bound is exact for every f.
 
     Examples
@@ -120,7 +120,7 @@ class Gaussian(_AdditiveNoise):
 
 
 @dataclass(frozen=True)
-class SymmetricPareto(_AdditiveNoise):
+class SymmetricPareto(AdditiveNoise):
     """Pareto noise with a fair random sign: P(|eta| > x) = (scale / x)^shape for x >= scale.
 
     E|eta|^p = shape scale^p / (shape - p), finite for p < shape.
@@ -147,7 +147,7 @@ class SymmetricPareto(_AdditiveNoise):
 
 
 @dataclass(frozen=True)
-class CenteredPareto(_AdditiveNoise):
+class CenteredPareto(AdditiveNoise):
     """One-sided Pareto noise minus its mean m = scale shape / (shape - 1).
 
     The law of the size has P(X > x) = (scale / x)^shape for x >= scale, and eta = X - m. With
@@ -183,7 +183,7 @@ class CenteredPareto(_AdditiveNoise):
 
 
 @dataclass(frozen=True)
-class AlphaStable(_AdditiveNoise):
+class AlphaStable(AdditiveNoise):
     """Stable noise with index `alpha` in (1, 2], skewness `beta` in [-1, 1] and mean zero.
 
     Characteristic function exp(-|scale t|^alpha (1 - i beta sign(t) tan(pi alpha / 2))): in this
@@ -247,7 +247,7 @@ class AlphaStable(_AdditiveNoise):
 
 
 @dataclass(frozen=True)
-class CenteredLogNormal(_AdditiveNoise):
+class CenteredLogNormal(AdditiveNoise):
     """Log-normal noise minus its mean: eta = scale (exp(sigma Z) - exp(sigma^2 / 2)), Z ~ N(0, 1).
 
     Every moment is finite, yet the tail is heavier than any exponential. E|eta|^p is closed at

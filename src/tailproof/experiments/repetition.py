@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tailproof._util.threads import single_thread
 from tailproof.bandits.arm_optimizer import ArmOptimizer
-from tailproof.environments import ArmEnvironment
+from tailproof.environments import ArmEnvironment, SyntheticArms
+from tailproof.environments.noise import AdditiveNoise
 from tailproof.experiments.plan import Task
 from tailproof.experiments.policies import POLICIES, build
 from tailproof.experiments.problems import LowerBound, Spiked
@@ -21,7 +22,8 @@ class CommonPayoffs:
     """Payoffs by arm and round from common random numbers: a round draws the same for every arm.
 
     Policies that play the same repetition meet the same noise, whichever arms they choose. An
-    arm's payoffs are drawn for all rounds when it is first played.
+    arm's payoffs are drawn for all rounds when it is first played; noise that is added to the mean
+    is the same for all arms, and drawn once.
     """
 
     def __init__(
@@ -30,16 +32,26 @@ class CommonPayoffs:
         """Prepare the payoffs that all policies have in common in a repetition."""
         self._environment, self._rounds, self._sequence = environment, rounds, sequence
         self._drawn: dict[int, memoryview] = {}
+        self._noise: NDArray[np.float64] | None = None
+        law = environment.law if isinstance(environment, SyntheticArms) else None
+        if isinstance(law, AdditiveNoise):
+            self._noise = law.sample(np.zeros(rounds), np.random.default_rng(sequence))
 
     def of(self, arm: int) -> memoryview:
         """Return the arm's payoff in every round of a repetition, common to all policies."""
         payoffs = self._drawn.get(arm)
         if payoffs is None:
-            rng = np.random.default_rng(self._sequence)
-            arms = np.full(self._rounds, arm)
             # The entries of a view are floats, and it takes a quarter of the memory of a list.
-            payoffs = self._drawn[arm] = self._environment.sample(arms, rng).data
+            payoffs = self._drawn[arm] = self._draw_payoffs(arm).data
         return payoffs
+
+    def _draw_payoffs(self, arm: int) -> NDArray[np.float64]:
+        """Return the payoffs of an arm in every round."""
+        if self._noise is not None:
+            result: NDArray[np.float64] = self._environment.means[arm] + self._noise
+            return result
+        rng = np.random.default_rng(self._sequence)
+        return self._environment.sample(np.full(self._rounds, arm), rng)
 
 
 def play(

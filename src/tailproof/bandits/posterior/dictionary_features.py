@@ -112,25 +112,30 @@ class TriangularEmbedding(Embedding):
     times a few vectors.
     """
 
+    gram: Array
+    factor: Array
+    low: float
+
     def __init__(self, coordinates: Array, gram: Array, factor: Array, low: float) -> None:
         """Embed the arms on a dictionary by the Cholesky factor of its Gram matrix."""
         object.__setattr__(self, "coordinates", coordinates)
         object.__setattr__(self, "copies", np.ones(coordinates.shape[1]))
-        object.__setattr__(self, "_parts", (gram, factor, low))
+        # K_D, L and a lower bound on the eigenvalues of K_D.
+        for name, value in {"gram": gram, "factor": factor, "low": low}.items():
+            object.__setattr__(self, name, value)
 
     @functools.cached_property
     def _gram_root(self) -> InverseRoot:
         """Return the inverse root of the dictionary's Gram matrix, by which features are made."""
-        gram, _, low = self._parts
-        return InverseRoot(gram, low)
+        return InverseRoot(self.gram, self.low)
 
     def features_of(self, vectors: Array) -> Array:
         """Return Q B for the columns of B (m, c) in the dictionary's coordinates."""
-        return self._gram_root.times(self._parts[1] @ vectors)
+        return self._gram_root.times(self.factor @ vectors)
 
     def coordinates_of(self, features: Array) -> Array:
         """Return Q^T B for the columns of B (m, c) in the paper's features of the dictionary."""
-        result: Array = self._parts[1].T @ self._gram_root.times(features)
+        result: Array = self.factor.T @ self._gram_root.times(features)
         return result
 
     def __getattr__(self, name: str) -> Any:
