@@ -36,7 +36,8 @@ def test_every_picture_of_every_search_is_drawn(result, name, tmp_path):
 
 def test_the_baseline_and_the_failures_are_in_the_pictures(result):
     labels = [t.get_text() for t in tp.plot.course(result).legends[0].get_texts()]
-    assert {"baseline", "best so far", "90 % interval"} <= set(labels)
+    shown = {"baseline", "best so far", "90 % interval", "confirmation begins"}
+    assert shown <= set(labels)
     labels = [t.get_text() for t in tp.plot.payoffs(result).legends[0].get_texts()]
     assert "failed" in labels
     wider = tp.plot.course(result.optimizer, level=0.5).legends[0].get_texts()

@@ -38,7 +38,10 @@ def _picture(draw: Draw) -> Callable[..., Figure]:
 
 @_picture
 def course(record: SearchRecord) -> Figure:
-    """Draw payoffs over time, the best so far, what was recommended at the time, the baseline."""
+    """Draw payoffs over time, the best so far, what was recommended at the time, the baseline.
+
+    A dotted line stands before the payoffs of the confirmation.
+    """
     found = [recommendation for _, recommendation in record.course]
     ends = [end for r in found[len(found) // 2 :] for end in (r.lower, r.upper)]
     now = record.recommendation.baseline
@@ -61,6 +64,9 @@ def course(record: SearchRecord) -> Figure:
     on.draw_band(ax, at, np.maximum(lower, limits[0]), np.minimum(upper, limits[1]), record.level)
     if now is not None:
         ax.axhline(now.mean, color=on.BASELINE, ls="--", lw=1, label="baseline")
+    if (searched := record.searched) is not None:
+        style: Any = {"color": on.RECOMMENDED, "ls": ":", "lw": 1}
+        ax.axvline(searched + 0.5, label="confirmation begins", **style)
     ax.set(xlabel="payoffs", ylabel="payoff", xlim=(0, len(order) + 1))
     figure.legend(loc="outside upper center", ncols=4, frameon=False)
     return figure

@@ -133,7 +133,8 @@ def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest
     elif trials:
         _write_files_without_payoff(trials, job, study, patiently)
         _print_last_failed_trial(trials)
-        print(f"No payoff: all of {len(trials):,} trials failed, so nothing can be recommended.")
+        which = "the only trial" if len(trials) == 1 else f"all of {len(trials):,} trials"
+        print(f"No payoff: {which} failed, so nothing can be recommended.")
     else:
         print("Nothing has run yet: no program had ended.")
     if trials:
