@@ -31,7 +31,8 @@ class Result:
     Attributes
     ----------
     recommendation
-        The configuration with the best robust mean, with its interval; None if nothing was told.
+        The configuration with the best robust mean, or the one confirmed, with its interval; None
+        if nothing was told.
     trials
         Every payoff told, in order.
     optimizer

@@ -73,7 +73,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The configuration with the best robust mean, and how sure that is.
+    """The configuration with the best robust mean, or the one confirmed, and how sure that is.
 
     Attributes
     ----------

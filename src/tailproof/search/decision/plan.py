@@ -92,18 +92,24 @@ class DecisionPlan:
         last = self.baseline is not None and np.array_equal(places[-1], self.baseline)
         self.race, self.race_trials = Race(np.array(places), bool(last)), trials
 
-    def confirmed_place(self, level: float) -> Array | None:
-        """Return the place of the race with the best robust mean of those that were run, if any."""
+    def confirmed_place(self) -> Array | None:
+        """Return the place (d,) that the race recommends, of those that were run, if any."""
         if self.race is None:
             return None
         ran = {self.race.index(place) for place in self._log.places}
         places = np.array([place for i, place in enumerate(self.race.places) if i in ran])
-        return self._model.best_of(places, level) if len(places) else None
+        if not len(places):
+            return None
+        draws = self._model.draw_means(places, baseline.COMPARISON_DRAWS, self._rng(13))
+        return places[race.winner(draws)]
 
     def recommended_place(
         self, space: Space | Configurations | ContextSpace, level: float
     ) -> Array:
-        """Return the place (d,) with the best robust mean in the space, or in a context of it."""
+        """Return the place (d,) to recommend in the space, or in a context of it.
+
+        That of the best robust mean among those measured; after a race, its winner.
+        """
         seen, posterior = np.array(self._log.places), self._model.posterior()
         if isinstance(space, ContextSpace):
             # Few or none were measured in the context: the model says what is best there.
@@ -111,7 +117,7 @@ class DecisionPlan:
             best = maximize_acquisition(space, mean, seen, self._rng(1))
             places = np.vstack([seen[space.contains(seen)], best])
         else:
-            confirmed = self.confirmed_place(level)
+            confirmed = self.confirmed_place()
             if confirmed is not None:
                 return confirmed
             # Of what was measured: a mean between measured places is the model's alone.
