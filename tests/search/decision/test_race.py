@@ -46,7 +46,7 @@ def test_a_configuration_of_which_little_is_known_must_be_better_by_more():
     opt = tp.Optimizer(tp.Configurations([known, hardly_known, {"a": 2}]))
     opt.add(known, mean=1.0, sem=0.01, n=100)
     opt.add({"a": 2}, mean=0.0, sem=0.01, n=100)
-    opt.add(hardly_known, mean=2.5, sem=1.0, n=4)
+    opt.add(hardly_known, mean=1.3, sem=0.3, n=4)
     opt.resume_confirmation([hardly_known, known], [2])
     assert opt.predict(hardly_known).mean > opt.predict(known).mean
     assert opt.recommend().params == known
