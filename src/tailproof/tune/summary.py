@@ -24,7 +24,8 @@ def summary_text(
     header, *rows = comparison_table(analysis, true_mean)
     clipped, n = int(analysis.clipped.sum()), len(analysis.values)
     tails = f"Tails: {tails_text(analysis).removeprefix('tails ')}"
-    verdict = [*decision_lines(analysis), f"{clipped} of {n} payoffs were clipped. {tails}"]
+    verb = "was" if clipped == 1 else "were"
+    verdict = [*decision_lines(analysis), f"{clipped} of {n} payoffs {verb} clipped. {tails}"]
     return "\n".join(
         (
             wrapped(f"{counts_text(analysis)}; this session took {seconds:.1f} s.\n", width),
