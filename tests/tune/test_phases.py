@@ -171,7 +171,7 @@ def test_settings_that_fail_are_avoided_or_punished_on_request(tune, program, tm
         failed[name] = counts.failed
         found = result(tmp_path / name)
         assert found["failed"] == counts.failed
-        assert f"{counts.failed} failed trials" in out
+        assert f"{counts.failed} failed trial" in out
         assert found["recommendation"]["params"]["x"] <= 0.5
     assert failed["avoid"] < 0.7 * failed["plain"]
     assert failed["value"] < 0.7 * failed["plain"]
