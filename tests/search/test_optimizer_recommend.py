@@ -305,3 +305,18 @@ def test_means_of_mostly_zero_payoffs_are_those_of_the_variants():
     assert (estimate.lower <= truth).all()
     assert (truth <= estimate.upper).all()
     assert opt.recommend().params == {"variant": "high"}
+
+
+def test_a_configuration_whose_only_payoff_is_a_bad_outlier_is_not_recommended():
+    # Its neighbors say that its mean is the best of all; its own payoff is far worse.
+    rng = np.random.default_rng(3)
+    opt = tp.Optimizer(LINE, seed=0)
+    for x in np.linspace(0.02, 0.98, 48):
+        opt.add({"x": float(x)}, -40.0 * (x - 0.5) ** 2 + 0.05 * rng.standard_normal())
+    opt.add({"x": 0.5}, -30.0)
+    assert opt.clipped[-1]
+    assert opt.predict({"x": 0.5}).mean > -1.0
+    assert opt.recommend().params != {"x": 0.5}
+    opt.add({"x": 0.5}, [0.1, 0.1, 0.1])
+    opt.add({"x": 0.5}, [0.1, 0.1, 0.1])
+    assert opt.recommend().params == {"x": 0.5}

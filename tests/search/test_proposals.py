@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailproof as tp
-from tailproof.search.proposals import toward_middle
+from tailproof.search.proposals import keep_to_middle, toward_middle
 
 
 def test_the_initial_design_keeps_away_from_the_ends_of_numbers():
@@ -50,4 +50,31 @@ def test_a_configuration_that_is_known_is_not_run_again_and_again(seed):
         opt.tell(trial, float(value))
         seen.add(tuple(p.values()))
     assert opt.recommend().params == {"a": 3, "b": 1, "c": "w"}
-    assert len(seen) > 25
+    assert len(seen) > 20
+
+
+def test_the_search_reaches_the_ends_of_numbers_step_by_step():
+    # The best is at the end of both ranges: each trial may go a little further than those before.
+    space = tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1))
+    opt, largest = tp.Optimizer(space, seed=0), []
+    for _ in range(40):
+        trial = opt.ask()
+        opt.tell(trial, trial.params["x"] + trial.params["y"])
+        largest.append(max(trial.params.values()))
+    design, growth = 6, 20
+    for number in range(design, design + growth):
+        limit = 0.85 + 0.15 * (number - design) / growth
+        assert largest[number] <= limit + 1e-9
+    assert max(largest[design : design + 5]) > 0.8
+    assert max(largest[design + growth :]) == 1.0
+
+
+def test_places_are_kept_to_the_middle_in_numbers_alone():
+    space = tp.Space(x=tp.Float(0, 1), few=tp.Int(0, 3), mode=tp.Choice("a", "b"))
+    for place in np.random.default_rng(0).random((20, 3)):
+        u = space.snap(place[None])[0]
+        kept = keep_to_middle(space, u, 0.7)
+        assert 0.15 <= kept[0] <= 0.85
+        assert kept[0] == u[0] or kept[0] in (0.15, 0.85)
+        np.testing.assert_array_equal(kept[1:], u[1:])
+        np.testing.assert_array_equal(keep_to_middle(space, u, 1.0), u)

@@ -147,6 +147,11 @@ class PayoffModel:
             return np.zeros(0, dtype=np.bool_)
         return any_by_trial(completed, self.posterior().clipped)
 
+    def refuted(self) -> NDArray[np.bool_]:
+        """Return which completed trials told nothing but outliers on the bad side, (n,)."""
+        completed = list(self._log.completed.values())
+        return ~any_by_trial(completed, ~self.posterior().bad_outliers)
+
     def tails_in_words(self) -> str:
         """Say how heavy the tails of the noise look, apart from effects of the parameters."""
         posterior = self.posterior()

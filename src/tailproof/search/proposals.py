@@ -30,6 +30,13 @@ _LONGEST_DESIGN = 4096
 # The initial design has numbers in this share of their range, in its middle: extreme settings are
 # the ones that cost a thousand times the others, and the bound leads to the ends soon enough.
 _MIDDLE = 0.7
+# So many trials after the initial design the search reaches the ends of the ranges: until then it
+# is kept to a middle share that grows from `_MIDDLE` to the whole.
+_GROWTH = 20
+# The bound has the given number of deviations from so many payoffs on, a share of it before, which
+# grows from `_FIRST_WIDTH` on: as long as little is known, the deviation is largest at the ends of
+# the ranges, whatever the payoffs say of them.
+_FULL_WIDTH, _FIRST_WIDTH = 40, 0.25
 # Of pending trials about one in so many may be this close to each other, as a share of the cube's
 # side: pending trials do not move the mean, which would send all of them to one place.
 _SHARE, _CLOSE = 4, 0.01
@@ -83,6 +90,32 @@ def toward_middle(space: EncodedSpace, u: Array) -> Array:
     return space.snap(moved[None])[0]
 
 
+def keep_to_middle(space: EncodedSpace, u: Array, share: float) -> Array:
+    """Return the place u (d,) with its numbers limited to the middle `share` of their ranges.
+
+    Examples
+    --------
+    >>> import tailproof as tp
+    >>> space = tp.Space(x=tp.Float(0, 1), y=tp.Float(0, 1))
+    >>> keep_to_middle(space, np.array([1.0, 0.4]), 0.7).round(9)
+    array([0.85, 0.4 ])
+    """
+    half = 0.5 * share
+    limited = np.where(space.has_middle, np.clip(u, 0.5 - half, 0.5 + half), u)
+    return space.snap(limited[None])[0]
+
+
+def width_of_bound(told: int) -> float:
+    """Return the share of `kappa` that the upper confidence bound has after `told` payoffs.
+
+    Examples
+    --------
+    >>> width_of_bound(0), width_of_bound(20), width_of_bound(100)
+    (0.25, 0.625, 1.0)
+    """
+    return min(1.0, _FIRST_WIDTH + (1.0 - _FIRST_WIDTH) * told / _FULL_WIDTH)
+
+
 @dataclass(frozen=True)
 class Proposer:
     """Proposes where the next trial of an optimizer is."""
@@ -101,17 +134,22 @@ class Proposer:
         if number < self.n_initial or len(self.log.completed) < self.model.first_fit:
             return toward_middle(space, design(space, number, [seed]))
         posterior = self.model.posterior(pending)
-        every = self.options.second_opinion
+        told, every = len(self.log.completed), self.options.second_opinion
+        width = width_of_bound(told)
         if every and number % every == 0 and posterior.rests_on_tails:
-            posterior = self.model.posterior_of_truncated_payoffs(pending)
+            # Where it is uncertain the other model explores: this one is asked what it knows.
+            posterior, width = self.model.posterior_of_truncated_payoffs(pending), _FIRST_WIDTH
         U = space.stack(pending)
         seen = np.vstack([np.array(self.log.places), U])
         rng = np.random.default_rng([seed, number])
         # Whether outliers are more frequent in some places is not known: it is supposed as often as
         # it is probable (Thompson sampling of the hypothesis).
         posterior = posterior.suppose(rng.random())
-        bound = UpperConfidenceBound(posterior, self.options.kappa)
+        bound = UpperConfidenceBound(posterior, width * self.options.kappa)
         u = maximize_acquisition(space, bound, seen, rng)
+        share = _MIDDLE + (1.0 - _MIDDLE) * (told - self.n_initial) / _GROWTH
+        if share < 1.0:
+            u = keep_to_middle(space, u, share)
         improvement = self._improvement(posterior, space, u, seen)
         if improvement is not None:
             other = maximize_acquisition(space, improvement, seen, rng)

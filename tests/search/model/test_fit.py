@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from searches import observations, single_payoffs
-from tailproof.search.model.constants import STANDARDIZE
+from tailproof.search.model.constants import FIT, STANDARDIZE
 from tailproof.search.model.correlation import KernelLayout
 from tailproof.search.model.fit import (
     fit_model,
@@ -173,3 +173,30 @@ def test_known_variances_are_in_warped_units():
 @ALL_CONFIGS
 def test_few_payoffs_are_enough(config, n):
     assert np.isfinite(means(observations(n), config)).all()
+
+
+def test_payoffs_without_noise_are_exact():
+    X = np.random.default_rng(0).random((60, 2))
+    smooth = single_payoffs(X, np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 1])
+    model = fit_model(smooth, None, CONFIGS["learnt"])
+    posterior = condition(smooth, X[:0], model, CONFIGS["learnt"])
+    assert model.kernel.noise_var <= FIT.no_noise
+    np.testing.assert_array_equal(model.precision, 1.0)
+    assert model.correction.mean == 0.0
+    assert not posterior.clipped.any()
+    mean, _ = posterior.predict(X)
+    ordinary = smooth.payoffs < np.sort(smooth.payoffs)[-4]  # the best are limited
+    np.testing.assert_allclose(
+        posterior.payoff(mean)[ordinary], smooth.payoffs[ordinary], atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("law", ["gaussian", "t"])
+def test_payoffs_with_noise_are_not_exact(law):
+    rng = np.random.default_rng(1)
+    X = rng.random((60, 2))
+    noise = rng.standard_normal(60) if law == "gaussian" else rng.standard_t(2.0, 60)
+    told = single_payoffs(X, np.sin(3.0 * X[:, 0]) + 0.02 * noise)
+    model = fit_model(told, None, CONFIGS["learnt"])
+    assert model.kernel.noise_var > FIT.no_noise
+    assert model.correction.bound > 0.0

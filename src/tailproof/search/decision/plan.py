@@ -96,8 +96,9 @@ class DecisionPlan:
         """Return the place (d,) that the race recommends, of those that were run, if any."""
         if self.race is None:
             return None
-        ran = {self.race.index(place) for place in self._log.places}
-        places = np.array([place for i, place in enumerate(self.race.places) if i in ran])
+        places = self.race.among(self._trusted_places())
+        if not len(places):
+            places = self.race.among(np.array(self._log.places))
         if not len(places):
             return None
         draws = self._model.draw_means(places, baseline.COMPARISON_DRAWS, self._rng(13))
@@ -121,9 +122,19 @@ class DecisionPlan:
             if confirmed is not None:
                 return confirmed
             # Of what was measured: a mean between measured places is the model's alone.
-            places = seen
+            places = self._trusted_places()
         u = places[int(np.argmax(posterior.ucb(space.encode(places), 0.0)))]
         return self._best_away_from_failures(u, space, level)
+
+    def _trusted_places(self) -> Array:
+        """Return the places of completed trials, (k, d), that may be recommended.
+
+        A place whose payoffs are all outliers on the bad side is left out, if there are others: its
+        estimated mean is that of its neighbors, and without noise its payoffs are right.
+        """
+        seen = np.array(self._log.places)
+        trusted = seen[~self._model.refuted()]
+        return trusted if len(trusted) else seen
 
     def recommendation(
         self, u: Array, params: dict[str, Any], space: EncodedSpace, level: float

@@ -43,6 +43,11 @@ class Race:
     places: Array
     has_baseline: bool
 
+    def among(self, places: Array) -> Array:
+        """Return those of the race's places that are among `places` (k, d), in their order."""
+        found = [bool((places == place).all(axis=1).any()) for place in self.places]
+        return self.places[np.array(found, dtype=bool)]
+
     def index(self, u: Array) -> int | None:
         """Return which place u (d,) is; None if it is not in the race."""
         equal = np.flatnonzero((self.places == u).all(axis=1))

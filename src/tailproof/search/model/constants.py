@@ -125,6 +125,7 @@ class FitConstants:
     payoffs_per_extreme: int = 20  # one of so many is limited to near the others
     beyond: float = 0.5  # robust standard deviations that it may lie beyond them
     least_noise: float = 1e-8
+    no_noise: float = 1e-6  # noise variance up to which payoffs are taken as exact
     largest_noise: float = 1e3
 
 

@@ -3,7 +3,8 @@
 1. Location and scale: median and quartiles, so that all the rest is invariant to y -> a y + c.
 2. The warp, by leave-one-out predictive density (`warp`).
 3. In turns: kernel parameters by marginal likelihood, precisions of the payoffs by expectation
-   maximization under the noise law, and the noise law from leave-one-out residuals (`noise`).
+   maximization under the noise law, and the noise law from leave-one-out residuals (`noise`); or
+   none, if the payoffs are exact.
 4. The correction from location to mean (`mean_correction`).
 """
 
@@ -70,13 +71,21 @@ def fit_model(
     rows = evenly_spaced(count, FIT.payoffs)
     rounds = FIT.rounds_at_first if previous is None else FIT.rounds
     rounds = 1 if config.noise == "gaussian" else rounds
-    model = _fit_kernel_and_law(observations.take(rows), t[rows], model, rounds, config)
+    sample = observations.take(rows)
+    model = _fit_kernel_and_law(sample, t[rows], model, rounds, config)
+    exact = config.noise == "learnt" and model.kernel.noise_var <= FIT.no_noise
+    if exact:
+        # A law with heavy tails takes for outliers what a process without noise may explain.
+        plain = replace(config, noise="gaussian")
+        without = _fit_kernel_and_law(sample, t[rows], replace(model, law=NoiseLaw()), 1, plain)
+        exact = without.kernel.noise_var <= FIT.no_noise
+        model = without if exact else model
     if len(rows) < count:
         inducing = inducing_points_for(layout, model.kernel.lengthscales, observations.points)
         model = replace(model, inducing_points=inducing)
     location_fit = fit_location(observations, t, np.ones(count), model, config, FIT.steps)
     model = replace(model, precision=location_fit.relative_precision)
-    if not config.corrects_mean:
+    if not config.corrects_mean or exact:
         return model
     lengthscales: tuple[Array, ...] = ()
     if config.warp in ("learnt", "identity"):  # outliers add to payoffs, not to their logarithms

@@ -40,11 +40,17 @@ class Posterior:
     residuals: Residuals  # of the single payoffs around the location
     extreme: int | None  # the payoff that was limited most: see `fit.limit_extremes`
     weights: Array  # that the noise law gives to the residuals, relative to its mode's, (n,)
+    below: NDArray[np.bool_]  # which payoffs are worse than the location, (n,)
 
     @property
     def clipped(self) -> NDArray[np.bool_]:
         """Which payoffs count for less than half of a usual one, (n,)."""
         return self.weights < 0.5
+
+    @property
+    def bad_outliers(self) -> NDArray[np.bool_]:
+        """Which payoffs are clipped and worse than the location, (n,)."""
+        return self.clipped & self.below
 
     @property
     def rests_on_tails(self) -> bool:
@@ -238,7 +244,9 @@ def condition(
     weights[np.abs(location.z - location.fit.fitted) < INTERVAL.clipped] = 1.0
     excess = np.abs(location.z - location.limited)
     extreme = int(np.argmax(excess)) if excess.any() else None
-    return Posterior(parameters, location.fit.posterior(), correction, residuals, extreme, weights)
+    return Posterior(
+        parameters, location.fit.posterior(), correction, residuals, extreme, weights, x < 0.0
+    )
 
 
 def interval(

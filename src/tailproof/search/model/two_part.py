@@ -68,6 +68,11 @@ class TwoPartPosterior:
         return flags
 
     @property
+    def bad_outliers(self) -> NDArray[np.bool_]:
+        """None of the payoffs, (n,): a tied payoff says nothing against its configuration."""
+        return np.zeros(len(self.differs), dtype=np.bool_)
+
+    @property
     def noise_residuals(self) -> Array:
         """Relative sizes of the amounts where they are known, and 0 for each tied payoff, (k,)."""
         residuals = self.amounts.noise_residuals
