@@ -22,9 +22,12 @@ from rivals.methods import STUDENT_T
 from rivals.methods import Solver as RivalSolver
 from rivals.optuna_solver import OptunaSolver
 from rivals.tailproof_solvers import OptimizerSolver, RandomSolver
+from tailproof.search.decision.race import candidates_for, confirmation_runs, search_runs
 from tailproof.tune.study import distributions
 
 OURS, ORACLE, SAMPLE_MEAN = "tailproof", "oracle", "sample-mean"
+CONFIRMED = "tailproof-confirmed"
+CONFIRM = 0.2  # share of the evaluations, the default of `tp.minimize`
 REPEATS = 5  # runs whose mean is told as one payoff
 
 
@@ -80,6 +83,21 @@ class OurSolver(OptimizerSolver):
     def estimates(self, configurations: list[Params]) -> list[float] | None:
         """Return robust means."""
         return self.optimizer.predict(configurations).mean.tolist()
+
+
+class ConfirmedSolver(OurSolver):
+    """`tp.Optimizer` whose last evaluations confirm, as `tp.minimize` does by default."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed, tp.Options())
+        self._search = search_runs(CONFIRM, problem.evaluations)
+        self._rest = confirmation_runs(self._search, CONFIRM, problem.evaluations)
+
+    def ask(self) -> Params:
+        """Return the parameters of the next trial; after the search, those of the race."""
+        if len(self.optimizer) == self._search and self._rest:
+            self.optimizer.confirm(candidates_for(self._rest))
+        return super().ask()
 
 
 class OracleSolver(OurSolver):
@@ -258,6 +276,14 @@ METHODS: dict[str, Method] = {
             "tp.Optimizer with its defaults",
             _ours(tp.Options()),
             assigned=True,
+            rival=False,
+        ),
+        Method(
+            CONFIRMED,
+            "tailproof, confirmed",
+            "tp.Optimizer that spends the last fifth of the evaluations on a race of its best "
+            "configurations, as tp.minimize does",
+            ConfirmedSolver,
             rival=False,
         ),
         Method(

@@ -1,10 +1,14 @@
 """Every picture of every kind of search is drawn, and shows what it should."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tailproof as tp
 from searches import MIXED, payoff
+from tailproof.plot import pictures
+from tailproof.plot.pictures import slice_of
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
@@ -36,7 +40,8 @@ def test_every_picture_of_every_search_is_drawn(result, name, tmp_path):
 
 def test_the_baseline_and_the_failures_are_in_the_pictures(result):
     labels = [t.get_text() for t in tp.plot.course(result).legends[0].get_texts()]
-    assert {"baseline", "best so far", "90 % interval"} <= set(labels)
+    shown = {"baseline", "best so far", "90 % interval", "confirmation begins"}
+    assert shown <= set(labels)
     labels = [t.get_text() for t in tp.plot.payoffs(result).legends[0].get_texts()]
     assert "failed" in labels
     wider = tp.plot.course(result.optimizer, level=0.5).legends[0].get_texts()
@@ -74,6 +79,20 @@ def test_payoffs_that_span_decades_have_a_logarithmic_axis():
     assert not any("$" in text for text in axis_labels(slices))  # formulas would show as they are
     opt.add({"x": 0.5}, -1.0)
     assert tp.plot.course(opt).axes[0].get_yscale() == "linear"
+
+
+def test_a_wide_interval_does_not_set_the_scale_of_slices(monkeypatch):
+    opt = tp.Optimizer(tp.Space(x=tp.Float(0, 1)))
+    for trial in opt.ask(8):
+        opt.tell(trial, trial.params["x"])
+    plain = tp.plot.slices(opt).axes[0].get_ylim()
+
+    def widened(record, name):
+        along, found = slice_of(record, name)
+        return along, replace(found, upper=found.upper + 1e6)
+
+    monkeypatch.setattr(pictures, "slice_of", widened)
+    assert tp.plot.slices(opt).axes[0].get_ylim() == plain
 
 
 @pytest.mark.parametrize("name", PICTURES)

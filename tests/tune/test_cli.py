@@ -12,7 +12,7 @@ GOOD = ("--minimize", "--int", "n", "1", "9")
         ((*GOOD, "--", "no-such-program-here", "{n}"), "there is no program no-such-program-here"),
         ((*GOOD, "--", "./plain.txt", "{n}"), "not an executable file"),
         ((*GOOD, "--", "PROGRAM", "{m}", "{n}"), "unknown slot {m}"),
-        ((*GOOD, "--", "PROGRAM"), "{n} is missing"),
+        ((*GOOD, "--", "PROGRAM"), "lacks {n}"),
         (("--int", "n", "1", "9", "--", "PROGRAM", "{n}"), "--minimize or --maximize"),
         (("--minimize", "--", "PROGRAM", "{n}"), "no parameters"),
         (("--minimize", "--space", "none.toml", "--", "PROGRAM", "{n}"), "none.toml"),

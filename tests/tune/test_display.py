@@ -4,7 +4,7 @@ import pytest
 
 from tailproof.tune.display import TuneDisplay, format_params
 from tailproof.tune.trial_queue import TrialCounts
-from tailproof.tune.worker import Event
+from tailproof.tune.worker import STOPPED, Event
 
 
 class Terminal(io.StringIO):
@@ -64,6 +64,23 @@ def test_long_settings_are_cut_to_the_width_of_the_terminal(monkeypatch):
     assert "1.25" in row
     assert "option=xxx" in row
     assert len(row) <= 60
+
+
+def test_the_settings_of_running_trials_are_shown(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with TuneDisplay(4, True, stream=stream, clock=lambda: 0.0) as display:
+        display.event(Event("start", TrialCounts(running=1), 7, {"threads": 3}))
+    row = next(line for line in reversed(stream.getvalue().splitlines()) if "running  " in line)
+    assert row.split()[-4:] == ["7", "running", "0.0", "threads=3"]
+
+
+def test_a_run_that_the_end_of_the_session_stops_has_not_failed(monkeypatch):
+    stream = io.StringIO()
+    with TuneDisplay(4, True, stream=stream) as display:
+        display.event(Event("end", TrialCounts(), 2, {"n": 1}, None, 0.5, STOPPED))
+    assert "trial 2 stopped: the session ends; the setting goes back" in stream.getvalue()
+    assert "failed" not in stream.getvalue()
 
 
 def test_quiet_is_quiet(monkeypatch):

@@ -24,7 +24,7 @@ STUDY = {
 
 def test_one_payoff_is_enough_for_a_report(study, real_pictures):
     first = analyze(study.trials[:1], SPACE, minimize=True, level=0.9, seed=0)
-    assert "1 payoffs" in report_page(report_values(first, STUDY))
+    assert "1 payoff, " in report_page(report_values(first, STUDY))
 
 
 def test_the_report_escapes_everything(analysis, real_pictures):

@@ -135,7 +135,7 @@ def test_trials_of_others_are_shown_and_left_out_of_the_model(tune, program, tmp
         study.ask()  # runs, and has no setting
     code, out, err = tune("--evaluations", 10, *rest)
     assert (code, err) == (0, "")
-    assert "5 payoffs, 1 failed trials, 4 left out" in out
+    assert "5 payoffs, 1 failed trial, 4 left out" in out
     found = json.loads(
         (tmp_path / OUT / "result.json").read_text(), parse_constant=lambda name: pytest.fail(name)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import textwrap
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -97,6 +98,43 @@ def text_table(
     return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
 
 
+def table_for_width(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
+    """Return a table as plain text, all but the first column aligned to the right.
+
+    If that is wider than `width`, rows and columns change places; None for any width.
+
+    Examples
+    --------
+    >>> header = ("", "mean", "interval")
+    >>> rows = [("ash", "1.5", "1 to 2"), ("birch", "10", "9 to 11")]
+    >>> print(table_for_width(header, rows, 25))
+           mean  interval
+    ash     1.5    1 to 2
+    birch    10   9 to 11
+    >>> print(table_for_width(header, rows, 20))
+                 ash    birch
+    mean         1.5       10
+    interval  1 to 2  9 to 11
+    """
+    from rich.cells import cell_len
+
+    table = text_table(header, rows, right=range(1, len(header)))
+    if width is None or max(map(cell_len, table.split("\n"))) <= width:
+        return table
+    head, *others = zip(header, *rows, strict=True)
+    return text_table(head, others, right=range(1, len(head)))
+
+
+def wrapped(text: str, width: int | None) -> str:
+    """Return text whose lines are broken between words at `width` columns; None for any width."""
+    if width is None:
+        return text
+    return "\n".join(
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+
+
 def progress_bar(done: int, total: int, text: str) -> Table:
     """Return a bar with text beside it, as something rich can print."""
     from rich.progress_bar import ProgressBar
@@ -112,6 +150,16 @@ def is_terminal(stream: TextIO | None) -> bool:
     if stream is None or stream.closed or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
+
+
+def terminal_width(stream: TextIO | None) -> int | None:
+    """Return the number of columns of the terminal that `stream` writes to; None if it is none."""
+    if stream is None or not is_terminal(stream):
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
 
 
 class LiveDisplay:

@@ -92,7 +92,8 @@ def confirm(study: Study, count: int = 4, *, runs: int | None = None) -> list[di
     """Start to confirm: from now on the study runs its few best parameters and the baseline.
 
     TailproofSampler runs them in blocks of random order, in all workers, and drops those that are
-    clearly worse. `recommend` returns the best of those that were run. `resume_search` ends it.
+    clearly worse. `recommend` returns the one of those that were run whose mean has the best lower
+    quartile. `resume_search` ends it.
 
     Parameters
     ----------

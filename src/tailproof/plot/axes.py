@@ -26,30 +26,43 @@ MEAN, RECOMMENDED, BEST_OBSERVED, BASELINE = "#14692e", "#1c2430", "#8a5fb0", "#
 _SHOWN = 0.9  # share of the payoffs that an axis must hold; the others are marked at its edge
 _COLUMNS = 3
 _LONGEST_LABEL = 18
-_DECADES = 100.0  # ratio of high to low payoffs from which an axis is logarithmic
+_LONGEST_OPTIONS = 20  # characters of all options that fit side by side
+_DECADES = 30.0  # ratio of high to low payoffs from which an axis is logarithmic
 
 
-def spans_decades(values: Array) -> bool:
-    """Tell whether payoffs on an axis are positive and span two decades, but for one in ten.
+def spans_decades(values: Array, means: Sequence[float] = ()) -> bool:
+    """Tell whether payoffs on an axis span a factor of 30, but for one in ten, or the means do.
+
+    All must be positive. The means are those drawn with the payoffs.
 
     Examples
     --------
     >>> spans_decades(np.array([0.1, 1.0, 50.0])), spans_decades(np.array([-1.0, 100.0]))
     (True, False)
+    >>> spans_decades(np.array([1.0, 2.0]), means=[1.0, 50.0])
+    True
     """
-    if not len(values) or float(values.min()) <= 0.0:
+    if not len(values) or min([float(values.min()), *means]) <= 0.0:
         return False
     tail = (1.0 - _SHOWN) / 2.0
     low, high = np.quantile(values, [tail, 1.0 - tail])
-    return bool(high / low > _DECADES)
+    return bool(high / low > _DECADES or (len(means) > 0 and max(means) / min(means) > _DECADES))
 
 
-def payoff_limits(values: Array, also: Sequence[float] = ()) -> tuple[float, float]:
-    """Return the range of payoffs that an axis shows: most of them, and everything in `also`."""
+def payoff_limits(
+    values: Array, also: Sequence[float] = (), *, log: bool | None = None
+) -> tuple[float, float]:
+    """Return the range of payoffs that an axis shows: most of them, and everything in `also`.
+
+    `log` tells whether the axis is logarithmic; by default it is if the payoffs span decades. Then
+    what is not positive in `also` is left out.
+    """
+    log = spans_decades(values) if log is None else log
+    also = [value for value in also if value > 0.0 or not log]
     tail = (1.0 - _SHOWN) / 2.0
     low, high = np.quantile(values, [tail, 1.0 - tail])
     low, high = min([low, *also]), max([high, *also])
-    if spans_decades(values):
+    if log:
         low = max(low, float(values.min()) / 2.0)
         factor = max(high / low, 1.1) ** 0.06
         return float(low / factor), float(high * factor)
@@ -57,9 +70,9 @@ def payoff_limits(values: Array, also: Sequence[float] = ()) -> tuple[float, flo
     return float(low - margin), float(high + margin)
 
 
-def set_payoff_axis(ax: Axes, values: Array, limits: tuple[float, float]) -> None:
-    """Give the y axis its limits, logarithmic if payoffs span decades."""
-    if spans_decades(values):
+def set_payoff_axis(ax: Axes, limits: tuple[float, float], *, log: bool) -> None:
+    """Give the y axis its limits, and a logarithmic scale if asked for."""
+    if log:
         ax.set_yscale("log")
         label_log_scale(ax.yaxis, limits)
     ax.set_ylim(*limits)
@@ -85,7 +98,7 @@ def draw_payoffs(ax: Axes, x: Array, record: SearchRecord, limits: tuple[float, 
             ax.scatter(
                 x[outside], y[outside], s=22, color=color, marker=marker, lw=0, clip_on=False
             )
-    set_payoff_axis(ax, values, limits)
+    set_payoff_axis(ax, limits, log=spans_decades(values))
 
 
 def draw_band(ax: Axes, x: Any, lower: Any, upper: Any, level: float) -> None:
@@ -130,8 +143,9 @@ def parameter_axis(ax: Axes, space: Space, name: str, *, vertical: bool = False)
     options = [option_text(option) for option in getattr(parameter, "options", ())]
     axis.set_ticks(range(len(options)), [cut_label(option) for option in options])
     (ax.set_ylim if vertical else ax.set_xlim)(-0.6, len(options) - 0.4)
-    if sum(map(len, options)) > 30 and not vertical:
-        ax.tick_params(axis="x", rotation=30)
+    if sum(map(len, options)) > _LONGEST_OPTIONS and not vertical:
+        for label in ax.get_xticklabels():
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def option_text(value: Any) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MOST_PAIRED = 3  # parameters in pictures of pairs, the most important ones
 _PAIR_GRID = 21
 _RATE_BINS = 8
+_IN_FULL = 4  # looks at the course whose intervals lie in its picture, the latest ones
 
 Draw = Callable[[SearchRecord], "Figure"]
 
@@ -38,13 +39,14 @@ def _picture(draw: Draw) -> Callable[..., Figure]:
 
 @_picture
 def course(record: SearchRecord) -> Figure:
-    """Draw payoffs over time, the best so far, what was recommended at the time, the baseline."""
+    """Draw payoffs over time, the best so far, what was recommended at the time, the baseline.
+
+    A dotted line stands before the payoffs of the confirmation.
+    """
     found = [recommendation for _, recommendation in record.course]
-    ends = [end for r in found[len(found) // 2 :] for end in (r.lower, r.upper)]
+    ends = [end for r in found[-_IN_FULL:] for end in (r.lower, r.upper)]
     now = record.recommendation.baseline
     also = [*ends, record.recommendation.mean, *([] if now is None else [now.mean])]
-    if on.spans_decades(record.values):
-        also = [end for end in also if end > 0.0]
     limits = on.payoff_limits(record.values, also)
     figure = new_figure(figsize=(10.5, 4.2), layout="constrained")
     ax = figure.subplots()
@@ -61,6 +63,9 @@ def course(record: SearchRecord) -> Figure:
     on.draw_band(ax, at, np.maximum(lower, limits[0]), np.minimum(upper, limits[1]), record.level)
     if now is not None:
         ax.axhline(now.mean, color=on.BASELINE, ls="--", lw=1, label="baseline")
+    if (searched := record.searched) is not None:
+        style: Any = {"color": on.RECOMMENDED, "ls": ":", "lw": 1}
+        ax.axvline(searched + 0.5, label="confirmation begins", **style)
     ax.set(xlabel="payoffs", ylabel="payoff", xlim=(0, len(order) + 1))
     figure.legend(loc="outside upper center", ncols=4, frameon=False)
     return figure
@@ -75,27 +80,30 @@ def slice_of(record: SearchRecord, name: str) -> tuple[list[Any], Prediction]:
 
 @_picture
 def slices(record: SearchRecord) -> Figure:
-    """Draw the robust mean along each parameter, through the recommended configuration."""
+    """Draw the robust mean along each parameter, through the recommended configuration.
+
+    Intervals are cut where they leave the range of payoffs and means.
+    """
     best, now = record.recommendation, record.recommendation.baseline
+    every = {name: slice_of(record, name) for name in record.names}
+    means = [float(mean) for _, found in every.values() for mean in found.mean]
+    log = on.spans_decades(record.values, means)
+    # Where little is known an interval may be so wide that nothing else could be seen beside it.
+    limits = on.payoff_limits(record.values, [*means, best.lower, best.upper], log=log)
 
     def draw(ax: Any, name: str) -> None:
-        along, found = slice_of(record, name)
+        along, found = every[name]
         x = on.axis_places(record.space, name, along)
-        lower, upper = found.lower, found.upper
-        if on.spans_decades(record.values):
-            ax.set_yscale("log")
-            least = float(record.values.min()) / 2.0
-            lower = np.maximum(lower, least)
+        lower, upper = np.maximum(found.lower, limits[0]), np.minimum(found.upper, limits[1])
         if on.is_choice(record.space, name):
-            error = [np.maximum(found.mean - lower, 0.0), upper - found.mean]
+            error = np.maximum([found.mean - lower, upper - found.mean], 0.0)
             ax.errorbar(x, found.mean, yerr=error, fmt="s", color=on.MEAN, capsize=4, ms=4)
         else:
             ax.plot(x, found.mean, color=on.MEAN, label="robust mean")
             on.draw_band(ax, x, lower, upper, found.level)
         x = on.axis_places(record.space, name, [best.params[name]])
         ax.plot(x, [best.mean], "o", color=on.RECOMMENDED, ms=5, label="recommended", zorder=5)
-        if ax.get_yscale() == "log":
-            on.label_log_scale(ax.yaxis, ax.get_ylim())
+        on.set_payoff_axis(ax, limits, log=log)
         if now is not None:
             place = on.axis_places(record.space, name, [now.params[name]])[0]
             ax.axvline(place, color=on.BASELINE, lw=1, ls="--", label="baseline's value")
@@ -170,7 +178,7 @@ def pairs(record: SearchRecord) -> Figure:
         x = on.axis_places(record.space, first, x_values)
         y = on.axis_places(record.space, second, y_values)
         colors = "viridis_r" if record.minimize else "viridis"
-        decades = on.spans_decades(record.values) and float(z.min()) > 0.0
+        decades = on.spans_decades(record.values, z.ravel().tolist())
         mesh = ax.pcolormesh(
             *(x, y, z),
             shading="nearest",

@@ -55,6 +55,13 @@ class SearchRecord:
     level: float = 0.9
 
     @property
+    def searched(self) -> int | None:
+        """Number of payoffs before those of the confirmation; None if there is none."""
+        race = self.optimizer._plan.race_trials
+        runs = [i for i, done in enumerate(self.optimizer.trials) if done.trial.number in race]
+        return min(runs, default=None)
+
+    @property
     def space(self) -> Space:
         """The space of the recorded search."""
         assert isinstance(self.optimizer.space, Space)

@@ -286,8 +286,9 @@ class Optimizer:
         """Start to confirm: `ask` runs the few best configurations and the baseline from now on.
 
         They run in blocks of random order, so that drift affects all alike, and those that are
-        clearly worse drop out. `recommend` returns the best of those that were run. A call during
-        a confirmation starts another one; `resume_search` ends it.
+        clearly worse drop out. `recommend` returns the one of those that were run whose mean has
+        the best lower quartile, so that one of which little is known must be better by more. A call
+        during a confirmation starts another one; `resume_search` ends it.
 
         Parameters
         ----------
@@ -381,6 +382,8 @@ class Optimizer:
         self, *, level: float = 0.9, context: Mapping[str, Any] | None = None
     ) -> Recommendation:
         """Return the configuration with the best robust mean, not the one of the best payoff.
+
+        Of those measured; after a confirmation that of the best lower quartile among those it ran.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ class BaselineComparison:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The configuration with the best robust mean, and how sure that is.
+    """The configuration with the best robust mean, or the one confirmed, and how sure that is.
 
     Attributes
     ----------
@@ -154,7 +154,8 @@ class Result:
     Attributes
     ----------
     recommendation
-        The configuration with the best robust mean, with its interval; None if nothing was told.
+        The configuration with the best robust mean, or the one confirmed, with its interval; None
+        if nothing was told.
     trials
         Every payoff told, in order.
     optimizer

@@ -74,7 +74,7 @@ def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemp
     unused = [name for name in names if not any(name in used for used in slots)]
     if unused:
         shown = ", ".join("{" + name + "}" for name in unused)
-        raise ValueError(f"every parameter must be used in the command, but {shown} is missing.")
+        raise ValueError(f"every parameter must be used in the command, but it lacks {shown}.")
     return CommandTemplate(tuple(arguments))
 
 

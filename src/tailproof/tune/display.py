@@ -12,7 +12,7 @@ from tailproof._util.console import LiveDisplay, duration, printable, progress_b
 from tailproof.tune.command import text
 from tailproof.tune.patience import WaitNotice
 from tailproof.tune.trial_queue import TrialCounts
-from tailproof.tune.worker import Event
+from tailproof.tune.worker import STOPPED, Event
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -56,7 +56,7 @@ class TuneDisplay(LiveDisplay):
         self._finished_at_start: int | None = None
         self._began = clock()
         self._ended: deque[Event] = deque(maxlen=_ROWS)
-        self._running: dict[int, float] = {}  # number: since when
+        self._running: dict[int, tuple[float, str]] = {}  # number: since when, the setting
         self._best: Event | None = None
         self._gain = ""  # what may still be gained, in words
         self._waited = 0.0  # seconds of waits for a disk or a storage, which are over
@@ -78,14 +78,15 @@ class TuneDisplay(LiveDisplay):
         elif event.kind == "resumed":
             self._waited += self._notice.resumed()
         elif event.kind == "start":
-            self._running[event.number] = self._clock()
+            self._running[event.number] = self._clock(), format_params(event.params)
         elif event.kind == "end":
             self._running.pop(event.number, None)
             self._ended.append(event)
             if event.value is not None and self._is_better_payoff(event.value):
                 self._best = event
             if event.value is None and not self.terminal:
-                self.write(f"trial {event.number} failed: {_failure_reason(event)}")
+                what = "stopped" if event.reason == STOPPED else "failed"
+                self.write(f"trial {event.number} {what}: {_failure_reason(event)}")
         self.update()
 
     def _say_line(self, line: str) -> None:
@@ -138,8 +139,8 @@ class TuneDisplay(LiveDisplay):
         finished = min(self._counts.finished, self._evaluations)
         bar = progress_bar(finished, self._evaluations, self.line())
         rows = [_trial_row(event) for event in self._ended]
-        for number, since in list(self._running.items())[:_ROWS]:
-            rows.append((str(number), "running", f"{self._clock() - since:.1f}", ""))
+        for number, (since, setting) in list(self._running.items())[:_ROWS]:
+            rows.append((str(number), "running", f"{self._clock() - since:.1f}", setting))
         header = ("trial", "payoff", "seconds", "setting")
         parts: list[Any] = [bar, *([rich_table(header, rows, right=(0, 1, 2))] if rows else [])]
         if self._best is not None:
@@ -154,7 +155,8 @@ def _trial_row(event: Event) -> tuple[str, str, str, str]:
     """Return the row of an ended trial on the display."""
     seconds = f"{event.seconds:.3g}"
     if event.value is None:
-        return str(event.number), "failed", seconds, _failure_reason(event)
+        what = "stopped" if event.reason == STOPPED else "failed"
+        return str(event.number), what, seconds, _failure_reason(event)
     return str(event.number), f"{event.value:.6g}", seconds, format_params(event.params)
 
 

@@ -6,7 +6,9 @@ import importlib
 import json
 import os
 import platform
+import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 REPORT_NAME, CSV_NAME, JSON_NAME = "report.html", "trials.csv", "result.json"
 STORAGE_VARIABLE = "TAILPROOF_STORAGE"
 _LONGEST_TITLE = 70
+_SLOT = re.compile(r"\{[^{}]*\}")
 
 
 def results_folder(out: Path, study_name: str, storage: RDBStorage | None) -> Path:
@@ -49,11 +52,11 @@ def study_values(job: Job, *, complete: bool) -> dict[str, Any]:
     """Return what all outputs show of the study; `complete` if its budget is used up."""
     request = job.request
     command = [without_secrets(argument) for argument in request.command]
-    title = shlex.join([Path(job.command.program).name, *command[1:]])
+    title = title_of((Path(job.command.program).name, *command[1:]))
     return {
         "name": job.study_name,
         "storage": masked(job.url),
-        "title": title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…",
+        "title": title,
         "command": shlex.join(command),
         "value": str(job.reader),
         "direction": "minimize" if request.minimize else "maximize",
@@ -62,6 +65,23 @@ def study_values(job: Job, *, complete: bool) -> dict[str, Any]:
         "environment": environment(),
         "resume": resume_command(request, complete=complete),
     }
+
+
+def title_of(command: Sequence[str]) -> str:
+    """Return a command as the title of its report: on one line, the slots without quotes.
+
+    Examples
+    --------
+    >>> title_of(("bench", "my file", "{threads}", "--cache={cache}"))
+    "bench 'my file' {threads} --cache={cache}"
+    """
+
+    def shown(argument: str) -> str:
+        rest = _SLOT.sub("", argument)
+        return argument if shlex.quote(rest or "x") == (rest or "x") else shlex.quote(argument)
+
+    title = " ".join(shown(argument) for argument in command)
+    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
 
 
 def environment() -> dict[str, str]:

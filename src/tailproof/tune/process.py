@@ -25,6 +25,7 @@ from tailproof.tune.descendants import adopted
 from tailproof.tune.signals import Stop, never
 
 MAX_OUTPUT = 64 * 2**20  # bytes of one stream; a program that prints more has failed
+INTERRUPTED = "interrupted"
 TOO_MUCH = "too much output"
 NO_SPACE = "no space left on device for its output"
 _RESERVE = 64 * 2**10  # bytes that must be free for each stream before and after a run
@@ -97,7 +98,7 @@ def run(
     ):
         place = tempfile.gettempdir() if folder is None else str(folder)
         _check_disk_space(out, place)
-        reason = "interrupted"  # unless `_watch_process` returns
+        reason = INTERRUPTED  # unless `_watch_process` returns
         begin = time.perf_counter()
         try:
             process = subprocess.Popen(
@@ -123,7 +124,7 @@ def run(
         said, errors = _output_content(out), _output_content(err)
         if not reason and max(len(said), len(errors)) > MAX_OUTPUT:
             reason = TOO_MUCH  # it ended between two checks: a cut output holds no payoff
-        if reason != "interrupted" and not (_has_disk_space(out) and _has_disk_space(err)):
+        if reason != INTERRUPTED and not (_has_disk_space(out) and _has_disk_space(err)):
             # The output may be cut. Was it the program itself that filled the disk?
             out.truncate(0)
             err.truncate(0)
@@ -147,7 +148,7 @@ def _watch_process(
             if ended(max(min(_POLL, left), 0.0)):
                 return "", time.perf_counter() - begin
             if stop() is not Stop.NO:
-                reason = "interrupted"
+                reason = INTERRUPTED
             elif time.perf_counter() >= deadline:
                 reason = "timeout"
             elif any(os.fstat(output.fileno()).st_size > MAX_OUTPUT for output in outputs):

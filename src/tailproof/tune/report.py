@@ -48,6 +48,7 @@ def report_values(
         "counts": counts_text(analysis),
         "comparison": comparison_table(analysis, true_mean),
         "decision": decision_lines(analysis),
+        "confirmed": bool(analysis.confirmed),
         "plots": {name: svg_uri(svg) for name, svg in pictures(analysis).items()},
         "importance": [
             (found.name, f"{found.share:.2f}", f"{found.lower:.2f} to {found.upper:.2f}")

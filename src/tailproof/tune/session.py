@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tailproof._util.console import printable
+from tailproof._util.console import printable, terminal_width
 from tailproof._util.files import write_json, write_text
 from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.threads import single_thread
@@ -128,11 +128,13 @@ def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest
     study, values = study_values(job, complete=end is End.COMPLETE), None
     if analysis is not None:
         values = _write_session_files(analysis, job, study, true_mean, patiently)
-        print(summary_text(analysis, true_mean, time.monotonic() - begin))
+        seconds, width = time.monotonic() - begin, terminal_width(sys.stdout)
+        print(summary_text(analysis, true_mean, seconds, width))
     elif trials:
         _write_files_without_payoff(trials, job, study, patiently)
         _print_last_failed_trial(trials)
-        print(f"No payoff: all of {len(trials):,} trials failed, so nothing can be recommended.")
+        which = "the only trial" if len(trials) == 1 else f"all of {len(trials):,} trials"
+        print(f"No payoff: {which} failed, so nothing can be recommended.")
     else:
         print("Nothing has run yet: no program had ended.")
     if trials:

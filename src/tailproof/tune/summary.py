@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tailproof._util.console import text_table
+from tailproof._util.console import table_for_width, wrapped
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_value
 
 Row = tuple[str, ...]
 
 
-def summary_text(analysis: Analysis, true_mean: TrueMean | None, seconds: float) -> str:
-    """Return the summary of a session that took some seconds, as text for a terminal."""
+def summary_text(
+    analysis: Analysis, true_mean: TrueMean | None, seconds: float, width: int | None = None
+) -> str:
+    """Return the summary of a session that took some seconds, as text for a terminal.
+
+    It is not wider than `width` columns, unless None, as far as tables can be made so.
+    """
     header, *rows = comparison_table(analysis, true_mean)
     clipped, n = int(analysis.clipped.sum()), len(analysis.values)
-    decision = "".join(f"{line}\n" for line in decision_lines(analysis))
     tails = f"Tails: {tails_text(analysis).removeprefix('tails ')}"
-    return (
-        f"{counts_text(analysis)}; this session took {seconds:.1f} s.\n\n"
-        f"{text_table(header, rows, right=range(1, len(header)))}\n\n"
-        f"{decision}{clipped} of {n} payoffs were clipped. {tails}"
+    verb = "was" if clipped == 1 else "were"
+    verdict = [*decision_lines(analysis), f"{clipped} of {n} payoffs {verb} clipped. {tails}"]
+    return "\n".join(
+        (
+            wrapped(f"{counts_text(analysis)}; this session took {seconds:.1f} s.\n", width),
+            f"{table_for_width(header, rows, width)}\n",
+            *(wrapped(line, width) for line in verdict),
+        )
     )
 
 
@@ -31,20 +39,29 @@ def decision_lines(analysis: Analysis) -> list[str]:
     if best.baseline is not None:
         lines.append(f"The recommended setting is {best.baseline}.")
     if analysis.confirmed:
-        others = len(analysis.confirmed) - (best.baseline is not None)
-        words = "1 setting" if others == 1 else f"{others} settings"
-        words += " and the baseline" if best.baseline is not None else ""
-        ran = f"the recommended one ran {best.payoffs} times"
-        lines.append(f"Confirmed by a race of {words}: {ran}.")
+        lines.append(_confirmation_text(analysis))
     if analysis.stopped_by:
         flag = analysis.stopped_by.replace("_", "-")
         lines.append(f"The search ended early, by --{flag}.")
     return lines
 
 
+def _confirmation_text(analysis: Analysis) -> str:
+    """Return for the summary which settings a race confirmed, and the recommended one's runs."""
+    best = analysis.recommendation
+    others = len(analysis.confirmed) - (best.baseline is not None)
+    runs = f"{best.payoffs} run{'' if best.payoffs == 1 else 's'} in all"
+    if others == 1 and best.baseline is None:
+        return f"Confirmed by running the recommended setting again: {runs}."
+    words = "1 setting" if others == 1 else f"{others} settings"
+    words += " and the baseline" if best.baseline is not None else ""
+    return f"Confirmed by a race of {words}. The recommended one has {runs}."
+
+
 def counts_text(analysis: Analysis) -> str:
     """Return for the summary how many trials there are of each kind."""
-    text = f"{len(analysis.values):,} payoffs, {len(analysis.failed):,} failed trials"
+    failed = f"{len(analysis.failed):,} failed trial{'' if len(analysis.failed) == 1 else 's'}"
+    text = f"{len(analysis.values):,} payoff{'' if len(analysis.values) == 1 else 's'}, {failed}"
     if analysis.left_out:
         text += f", {analysis.left_out:,} left out (outside the space, or of infinite value)"
     return text

@@ -40,6 +40,7 @@ KEPT_OUTPUT = 24_000  # characters a stream of a failed trial's output in the st
 _IDLE = 1.0  # seconds between reads when other workers run the last trials
 _READ_INTERVAL = 0.5  # seconds of work between reads while there are places enough
 _PLACES_ENOUGH = 32
+STOPPED = "the session ends; the setting goes back into the queue"
 _CONFIRMING = "confirming: the few best settings{} run in turns"
 
 
@@ -218,13 +219,14 @@ class Worker:
                 "stderr": excerpt(result.stderr, KEPT_OUTPUT),
             }
             stored = self._patiently(lambda: self._fail(claim, outcome, result.reason))
+            reason = STOPPED if result.reason == process.INTERRUPTED else reason
         if not stored:
             value, reason = None, "it was given up before it ended, for want of a sign of life"
         self._emit(Event("end", self._counts, number, claim.params, value, result.seconds, reason))
 
     def _fail(self, claim: ClaimedTrial, outcome: dict[str, Any], stopped: str) -> bool:
         """Store that a trial failed, or enqueue it again; return whether it was stored."""
-        if stopped == "interrupted":
+        if stopped == process.INTERRUPTED:
             return self._queue.requeue(claim, {"kind": LOST, "reason": stopped})
         if claim.attempts.failures < self._request.retry:
             return self._queue.requeue(claim, outcome | {"kind": RETRIED})

@@ -2,12 +2,21 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import tailproof as tp
 from practical import run as run_module
-from practical.methods import METHODS, Adapted, OracleSolver, SampleMeanSolver, suits
+from practical.methods import (
+    METHODS,
+    Adapted,
+    ConfirmedSolver,
+    OracleSolver,
+    SampleMeanSolver,
+    suits,
+)
 from practical.problem import Problem
 from practical.programs import program
 from practical.revenue import revenue
@@ -71,6 +80,23 @@ def test_the_oracle_is_told_logarithms_where_the_noise_is_multiplicative():
     solver = OracleSolver(problem, 0)
     solver.tell(solver.ask(), 10.0)
     assert [trial.value for trial in solver.optimizer.trials] == [math.log(10.0)]
+
+
+def test_the_confirmed_method_does_what_minimize_does():
+    problem, told = program("queue", "lognormal-0.5"), []
+    problem = replace(problem, evaluations=40)
+
+    def payoff(**params):
+        told.append(params)
+        return problem.payoff(params, np.random.default_rng(len(told)))
+
+    result = tp.minimize(payoff, problem.domain.space, 40, seed=3, progress=False)
+    solver = ConfirmedSolver(problem, 3)
+    for number, params in enumerate(told, start=1):
+        assert solver.ask() == params
+        solver.tell(params, problem.payoff(params, np.random.default_rng(number)))
+    assert solver.state().params == result.recommendation.params
+    assert solver.state().mean == result.recommendation.mean
 
 
 PROBLEMS = {

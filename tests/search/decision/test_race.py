@@ -41,6 +41,19 @@ def test_candidates_that_the_model_takes_for_the_same_are_one():
     assert select_candidates(np.hstack([draws, draws, draws]), 1, 3) == [1]
 
 
+def test_a_configuration_of_which_little_is_known_must_be_better_by_more():
+    known, hardly_known = {"a": 0}, {"a": 1}
+    opt = tp.Optimizer(tp.Configurations([known, hardly_known, {"a": 2}]))
+    opt.add(known, mean=1.0, sem=0.01, n=100)
+    opt.add({"a": 2}, mean=0.0, sem=0.01, n=100)
+    opt.add(hardly_known, mean=1.3, sem=0.3, n=4)
+    opt.resume_confirmation([hardly_known, known], [2])
+    assert opt.predict(hardly_known).mean > opt.predict(known).mean
+    assert opt.recommend().params == known
+    opt.add(hardly_known, mean=1.5, sem=0.01, n=100)
+    assert opt.recommend().params == hardly_known
+
+
 def test_pending_trials_count_as_runs_of_the_race():
     opt = tp.Optimizer(LINE, baseline=BUMP)
     run(opt, 25, noisy)

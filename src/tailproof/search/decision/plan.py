@@ -93,21 +93,24 @@ class DecisionPlan:
         last = self.baseline is not None and np.array_equal(places[-1], self.baseline)
         self.race, self.race_trials = Race(np.array(places), bool(last)), trials
 
-    def confirmed_place(self, level: float) -> Array | None:
-        """Return the place of the race with the best robust mean of those that were run, if any."""
+    def confirmed_place(self) -> Array | None:
+        """Return the place (d,) that the race recommends, of those that were run, if any."""
         if self.race is None:
             return None
-        ran = {self.race.index(place) for place in self._log.places}
-        places = np.array([place for i, place in enumerate(self.race.places) if i in ran])
-        return self._model.best_of(places, level) if len(places) else None
+        places = self.race.among(self._trusted_places())
+        if not len(places):
+            places = self.race.among(np.array(self._log.places))
+        if not len(places):
+            return None
+        draws = self._model.draw_means(places, baseline.COMPARISON_DRAWS, self._rng(13))
+        return places[race.winner(draws)]
 
     def recommended_place(
         self, space: Space | Configurations | ContextSpace, level: float
     ) -> Array:
-        """Return the place (d,) with the best robust mean in the space, or in a context of it.
+        """Return the place (d,) to recommend in the space, or in a context of it.
 
-        A place whose payoffs are all outliers on the bad side is left out: its estimated mean is
-        that of its neighbors, and without noise its payoffs are right.
+        That of the best robust mean among those measured; after a race, its winner.
         """
         seen, posterior = np.array(self._log.places), self._model.posterior()
         if isinstance(space, ContextSpace):
@@ -116,14 +119,23 @@ class DecisionPlan:
             best = maximize_acquisition(space, mean, seen, self._rng(1))
             places = np.vstack([seen[space.contains(seen)], best])
         else:
-            confirmed = self.confirmed_place(level)
+            confirmed = self.confirmed_place()
             if confirmed is not None:
                 return confirmed
             # Of what was measured: a mean between measured places is the model's alone.
-            trusted = seen[~self._model.refuted()]
-            places = trusted if len(trusted) else seen
+            places = self._trusted_places()
         u = places[int(np.argmax(posterior.ucb(space.encode(places), 0.0)))]
         return self._best_away_from_failures(u, space, level)
+
+    def _trusted_places(self) -> Array:
+        """Return the places of completed trials, (k, d), that may be recommended.
+
+        A place whose payoffs are all outliers on the bad side is left out, if there are others: its
+        estimated mean is that of its neighbors, and without noise its payoffs are right.
+        """
+        seen = np.array(self._log.places)
+        trusted = seen[~self._model.refuted()]
+        return trusted if len(trusted) else seen
 
     def recommendation(
         self, u: Array, params: dict[str, Any], space: EncodedSpace, level: float
