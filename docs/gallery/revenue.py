@@ -61,7 +61,7 @@ print(bandit.predict())
 
 # %% [markdown]
 # What visitors were shown in this run, and what was lost against showing everyone `blue`: in this run, in nine others
-# with other payments, and on average. One run says little: a single payment of many thousands can lead for weeks.
+# with other payments, and on average. One run says little: a single payment can mislead for thousands of visitors.
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.2))
