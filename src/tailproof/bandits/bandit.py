@@ -92,17 +92,16 @@ class Bandit:
         self._similarity = checked_similarity(similarity, self._arms)
         self._rng = checks.generator(seed)
         n = len(self._arms)
-        self._statistics = ArmStatistics(n, self.half_life)
         self._prior: KernelPrior | None = None
-        if self._arms.inputs is not None or self._similarity is not None:
+        related = self._arms.inputs is not None or self._similarity is not None
+        self._statistics = ArmStatistics(n, self.half_life, splits=not related)
+        if related:
             self._prior = KernelPrior(self._arms.inputs, self._similarity)
         self._active = np.ones(n, dtype=bool)
         self._pending = np.zeros(n, dtype=np.int64)
         kernel = self._prior is not None
         first = exploration.KERNEL_DESIGN_ARMS if kernel else exploration.DESIGN_ARMS
         self._design = self._rng.permutation(n)[:first]
-        self._factor = self.explore
-        self._active_at_refresh = self._active.copy()  # which the factor was computed for
 
     # -- asking
 
@@ -128,7 +127,9 @@ class Bandit:
             if self._prior is None:
                 arm = exploration.best_bound(s, active, self._pending, self.explore)
             else:
-                arm = exploration.draw_arm(s, self._prior, active, self._factor, self._rng)
+                arm = exploration.best_bound_of_curve(
+                    s, self._prior, active, self._pending, self.explore
+                )
         self._pending[arm] += 1
         return arm
 
@@ -212,14 +213,11 @@ class Bandit:
 
     def _refreshed(self) -> None:
         """Adapt to shared quantities that were estimated anew."""
-        self._active_at_refresh = self._active.copy()
         if self._prior is not None:
             s = self._statistics
             if s.log.restarted == s.log.count:  # from the log alone; so is the kernel
                 self._prior = KernelPrior(self._arms.inputs, self._similarity)
             self._prior.refresh(s)
-            competitors = exploration.count_competitors(s, self._prior, self._active)
-            self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
 
     # -- arms and earlier payoffs
 

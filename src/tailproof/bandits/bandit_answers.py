@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tailproof._compiled import arm_choice as choice
 from tailproof._compiled import arm_statistics as compiled
 from tailproof.bandits.arm_statistics import ArmStatistics
 from tailproof.bandits.exploration import REACH
@@ -44,12 +45,12 @@ def best_probabilities(
         return np.asarray(active / max(int(active.sum()), 1))
     if prior is not None:
         for _ in range(draws):
-            scores = prior.draw(statistics, rng, 1.0)
+            scores = prior.draw(statistics, rng)
             scores[~active] = -np.inf
             wins[scores.argmax()] += 1.0
         return wins / draws
     mean, std = posterior(statistics, prior)
-    arms = compiled.contenders(mean, std, active, REACH)
+    arms = choice.contenders(mean, std, active, REACH)
     rows = max(1, _DRAWS_AT_ONCE // arms.size)
     for start in range(0, draws, rows):
         size = (min(rows, draws - start), arms.size)

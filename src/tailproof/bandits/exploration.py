@@ -30,6 +30,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof._compiled import arm_choice as choice
 from tailproof._compiled import arm_statistics as compiled
 from tailproof.bandits.arm_statistics import ArmStatistics
 from tailproof.bandits.kernel_prior import KernelPrior
@@ -39,28 +40,7 @@ Flags = NDArray[np.bool_]
 
 DESIGN_ARMS, DESIGN_PAYOFFS = 12, 2  # arms played first, and how often
 KERNEL_DESIGN_ARMS = 6  # fewer where arms tell of each other
-CROWD, CROWD_POWER = 4.0, 0.4
-PATIENCE, PATIENCE_POWER = 1_000.0, 0.25
 REACH = 6.0  # standard deviations beyond which no draw is made
-
-
-def draw_width(competitors: float, payoffs: int) -> float:
-    """Return the factor of the posterior standard deviation in draws, for `explore` = 1.
-
-    Examples
-    --------
-    >>> draw_width(4, 100), round(draw_width(64, 1_000), 2), draw_width(64, 64_000)
-    (1.0, 0.35, 1.0)
-    """
-    k = max(competitors, 1.0)
-    crowded = (CROWD / k) ** CROWD_POWER
-    return min(1.0, max(crowded, (payoffs / (PATIENCE * k)) ** PATIENCE_POWER))
-
-
-def count_competitors(statistics: ArmStatistics, prior: KernelPrior, active: Flags) -> float:
-    """Return how many different active arms have mean + 2 std above the best mean."""
-    mean, std = prior.posterior(statistics)
-    return float(compiled.count_competitors(mean, std, active, 2.0)) * prior.distinct_share
 
 
 def best_bound(
@@ -68,17 +48,21 @@ def best_bound(
 ) -> int:
     """Return the active arm with the largest upper confidence bound."""
     s = statistics
-    return int(compiled.best_bound(explore, pending, active, s.stats, s.shared, s.mean))
+    return int(choice.best_bound(explore, pending, active, s.stats, s.shared, s.mean))
 
 
-def draw_arm(
+def best_bound_of_curve(
     statistics: ArmStatistics,
     prior: KernelPrior,
     active: Flags,
-    factor: float,
-    rng: np.random.Generator,
+    pending: NDArray[np.int64],
+    explore: float,
 ) -> int:
-    """Return the best active arm of a joint draw from the posterior, its spread times `factor`."""
-    scores = prior.draw(statistics, rng, factor)
+    """Return the active arm with the largest upper confidence bound under a kernel prior."""
+    mean, std = prior.posterior(statistics, pending)
+    noise = statistics.shared[compiled.TYPICAL_NOISE]
+    told = statistics.effective.sum() + pending.sum() + 1.0
+    log = np.log(np.maximum(told * std**2 / max(noise, 1e-300), 1.0))
+    scores = mean + explore * choice.EXPLORE * std * np.sqrt(2.0 * log)
     scores[~active] = -np.inf
     return int(scores.argmax())
