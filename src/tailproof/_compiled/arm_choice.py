@@ -30,8 +30,10 @@ from tailproof._compiled.arm_statistics import (
 )
 
 EXPLORE = 0.75  # width of the upper confidence bounds, where 1 would be that of a theorem
-RATE_RANGE, RATE_STEPS, RATE_SCALE = (0.01, 3.0), 24, 0.5  # of `rate_prior`
-CROWD, WORTHS, PATIENCE_POWER = 6.0, 100.0, 0.35  # of `patience`
+RATE_RANGE, RATE_STEPS = (0.02, 3.0), 48  # relative deviations of rates in `rate_prior`
+LEAST_WORTH = 1e-3
+RATE_ENDS = 1e-9  # a rate is this far from 0 and 1
+CROWD, WORTHS, PATIENCE_POWER = 6.0, 30.0, 0.25  # of `patience`
 
 
 @njit(cache=True)
@@ -42,32 +44,32 @@ def patience(arms, payoffs, prior_worth):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def rate_prior(hits, trials):  # type: ignore[no-untyped-def]
+def rate_prior(hits, trials, scale):  # type: ignore[no-untyped-def]
     """Mean p and concentration a of the law Beta(a p, a (1 - p)) of the arms' rates.
 
     hits[i] of trials[i] payoffs of arm i differ from the tie (weights, not whole numbers). For each
-    of RATE_STEPS concentrations p is the mean of hits / trials at weights trials / (1 + trials / a).
-    The relative deviation of the rates, sqrt((1 - p) / (p (a + 1))), has a half-Cauchy prior with
-    scale RATE_SCALE, and a is such that its square is its posterior mean: as for the means
+    of RATE_STEPS concentrations p is the mean of hits / trials, at weights trials / (1 + trials/a).
+    The relative deviation of the rates, sqrt((1 - p) / (p (a + 1))), has a half-Cauchy prior, and a
+    is such that its square is its posterior mean: as for the means
     (`arm_statistics.variance_between`), a point estimate would often be 0. The likelihood is the
     beta-binomial one: arms with few payoffs, none of which differs, are no sign of other rates.
     """
-    overall = hits.sum() / trials.sum()
+    overall = min(max(hits.sum() / trials.sum(), RATE_ENDS), 1.0 - RATE_ENDS)
     first, last = math.log(RATE_RANGE[0]), math.log(RATE_RANGE[1])
     rates = np.empty(RATE_STEPS)
     squares = np.empty(RATE_STEPS)
     scores = np.empty(RATE_STEPS)
     for j in range(RATE_STEPS):
         ratio = math.exp(first + (last - first) * j / (RATE_STEPS - 1.0))
-        a = max((1.0 - overall) / overall / ratio**2 - 1.0, 1e-3)
+        a = max((1.0 - overall) / overall / ratio**2 - 1.0, LEAST_WORTH)
         p = 0.0
         weights = 0.0
         for i in range(hits.size):
             weight = 1.0 / (1.0 + trials[i] / a)
             weights += trials[i] * weight
             p += hits[i] * weight
-        p /= weights
-        score = math.log(ratio / (1.0 + (ratio / RATE_SCALE) ** 2))
+        p = min(max(p / weights, RATE_ENDS), 1.0 - RATE_ENDS)
+        score = math.log(ratio / (1.0 + (ratio / scale) ** 2))
         b, c = a * p, a * (1.0 - p)
         common = math.lgamma(a) - math.lgamma(b) - math.lgamma(c)
         for i in range(hits.size):
@@ -78,7 +80,7 @@ def rate_prior(hits, trials):  # type: ignore[no-untyped-def]
     shares /= shares.sum()
     square = (shares * squares).sum()
     p = (shares * rates).sum()
-    return p, max((1.0 - p) / p / square - 1.0, 1e-3)
+    return p, max((1.0 - p) / p / square - 1.0, LEAST_WORTH)
 
 
 @njit(cache=True)
@@ -95,7 +97,7 @@ def split_moments(row, shared, kept, more, judged):  # type: ignore[no-untyped-d
     p = (worth * rate + weight) / (worth + trials)
     noise_of_p = p * (1.0 - p)
     if judged:
-        noise_of_p += 0.5 * max(rate * (1.0 - rate) - noise_of_p, 0.0)
+        noise_of_p = max(noise_of_p, rate * (1.0 - rate))
     p_variance = noise_of_p / (worth + trials + more + 1.0)
     m, m_variance = row[PRIOR_MEAN], row[PRIOR_VARIANCE]
     noise_of_m = shared[TYPICAL_NOISE]
@@ -103,10 +105,10 @@ def split_moments(row, shared, kept, more, judged):  # type: ignore[no-untyped-d
         noise_of_m = row[NOISE]
         if judged:
             noise_of_m += 0.5 * max(row[TYPICAL] - row[NOISE], 0.0)
+        error = noise_of_m / weight + row[SYSTEMATIC]
+        m += m_variance / (m_variance + error) * (row[MEAN] - m)
         error = noise_of_m / (weight + more * p) + row[SYSTEMATIC]
-        share = m_variance / (m_variance + error)
-        m += share * (row[MEAN] - m)
-        m_variance = share * error
+        m_variance = m_variance * error / (m_variance + error)
     elif more > 0.0:
         error = noise_of_m / (more * p)
         m_variance = m_variance * error / (m_variance + error)

@@ -33,7 +33,9 @@ COLUMNS = 15
 LEVEL, SHARE, VARIANCE, INSIDE, HIDDEN = range(5)
 # Entries of `shared`, what all arms have in common.
 ATOM, ATOM_FREE, FACTOR, NOISE_FLOOR, CLOCK, DECAY, TYPICAL_NOISE = range(7)
-TIE, RATE, RATE_WORTH, PRIOR_WORTH = 7, 8, 9, 10  # see `posterior` and `best_bound`
+TIE = 7  # the tied value where payoffs are split, else nan, which all payoffs differ from
+RATE, RATE_WORTH = 8, 9  # mean and concentration of the prior of how often they differ from it
+PRIOR_WORTH = 10  # number of payoffs that the prior of an arm is worth
 SHARED = 11
 
 PSEUDO_PAYOFFS = 8.0  # an arm's own law is joined by this many payoffs of the pooled law

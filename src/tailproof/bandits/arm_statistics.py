@@ -22,6 +22,13 @@ error v_i / n_i.
 The arms' means are taken to be normal around mu_0 with variance tau^2. tau^2 is its posterior mean
 under a half-Cauchy prior (`_compiled.arm_statistics.variance_between`), which gives the posterior
 N(mean_i, std_i^2) of each arm.
+
+Where at least half of all payoffs are equal (most visitors buy nothing), payoffs are split: an
+arm's mean is a + p_i (m_i - a), with a the tied value, p_i the share of payoffs that differ from
+it, and m_i the mean of these, to which all of the above then applies. The rates p_i have a beta
+prior that is learnt (`_compiled.arm_choice.rate_prior`). Where arms differ in one of the two
+factors alone, the payoffs of all arms tell the other one: of 95 % zeros that differ in size, most
+of the variance of an arm's own mean is that of how many payoffs are not zero.
 """
 
 from __future__ import annotations
@@ -46,6 +53,9 @@ MOST_ARMS_COMPARED, MOST_PAYOFFS_COMPARED = 256, 2048  # where the factor is cho
 EVERY_PAYOFF = 24  # up to here the shared quantities are estimated after every payoff
 HALF_LIVES_TO_RESTART = 4.0  # without a half-life there are few refreshes to do again
 ROUNDING = 1e-9  # of a typical difference between payoffs: smaller residuals are none
+# Prior scale of the relative deviation between the rates of arms where payoffs are split, and where
+# they have two values only, so that arms can differ in nothing else.
+RATE_SCALES = (0.5, 2.0)
 PRIOR_FLOOR = 0.1  # in units of the typical squared standard error
 
 
@@ -56,6 +66,8 @@ class ArmStatistics:
     ----------
     log
         The payoffs.
+    splits
+        Whether payoffs may be split into a tied value and others.
     mean, std : (n,) arrays
         Posterior mean and standard deviation of the arms' mean payoffs, not to be changed.
     stats : (n, COLUMNS) array
@@ -66,7 +78,7 @@ class ArmStatistics:
         announce_compilation(compiled.fit_arms, choice.best_bound, compiled.choose_factor)
         self.log = PayoffLog()
         self.half_life = half_life
-        self.splits = splits  # payoffs, where most of them are tied
+        self.splits = splits
         self.stats = np.zeros((0, compiled.COLUMNS))
         self.last = np.zeros(0, dtype=np.int64)
         self.mean = np.zeros(0)
@@ -284,7 +296,9 @@ class ArmStatistics:
         if not math.isnan(tie):
             told = np.flatnonzero(trials > 0.0)
             told = told[:: math.ceil(len(told) / MOST_ARMS_COMPARED)]
-            p, worth = choice.rate_prior(weight[told], trials[told])
+            two_values = typical <= self.shared[compiled.NOISE_FLOOR]
+            scale = RATE_SCALES[1] if two_values else RATE_SCALES[0]
+            p, worth = choice.rate_prior(weight[told], trials[told], scale)
             self.shared[compiled.RATE], self.shared[compiled.RATE_WORTH] = p, worth
             size = self.prior_mean - tie
             noise = p * typical + size**2 * p * (1.0 - p)

@@ -36,9 +36,8 @@ class Bandit:
     """Choose among arms online, for the best mean payoff, with nothing to know in advance.
 
     Upper confidence bounds on robust means: each `ask` returns the arm with the largest posterior
-    mean plus a multiple of its posterior standard deviation; for arms with coordinates or a given
-    similarity, the arm with the largest value in a draw from the posterior. Means, noise levels,
-    truncation, the prior that arms share and the kernel are estimated from the payoffs
+    mean plus a multiple of its posterior standard deviation. Means, noise levels, truncation, the
+    prior that arms share and the kernel of arms with coordinates are estimated from the payoffs
     (docs/bandit.md). There is no guarantee; intervals are practical, except those of
     `confidence_sequence`.
 
@@ -54,7 +53,7 @@ class Bandit:
     half_life
         Number of payoffs after which a payoff counts half, for payoffs that drift; None: for ever.
     explore
-        Factor of the posterior standard deviation in the bounds and draws of `ask`: 1 is the
+        Factor of the posterior standard deviation in the bounds of `ask`: 1 is the
         default amount of exploration, 0 always plays the best estimate, 2 explores more.
     grid
         Number of values of each continuous parameter where `arms` is a `Space`.

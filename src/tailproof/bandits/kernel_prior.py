@@ -1,16 +1,21 @@
 r"""A Gaussian process prior over the arms of a `Bandit`, its kernel learnt from the payoffs.
 
-The means of the arms are f = mu + Phi w + d, with w ~ N(0, s^2 I), Phi Phi^T close to the kernel
-matrix K of the arms (pivoted Cholesky, rank r), and independent d_i ~ N(0, t_i), where
-t_i = tau^2 + s^2 (K_ii - |phi_i|^2): a nugget, and the part of the kernel that Phi leaves out. An
-arm with robust mean m_i and squared standard error e_i then contributes
+The means of the arms are f = mu + Phi w + d, with w ~ N(0, s^2 I), Phi Phi^T close to 4 + K for the
+kernel matrix K of the arms (pivoted Cholesky, rank r, and a constant column: what the arms' common
+mean is has to be learnt, too), and independent d_i ~ N(0, t_i), where t_i = tau^2 + s^2 (K_ii -
+|phi_i|^2): a nugget, and the part of the kernel that Phi leaves out. An arm with robust mean m_i
+and squared standard error e_i then contributes
 
     D_i = 1 / (e_i + t_i),   A = I / s^2 + Phi^T D Phi,   w | m ~ N(A^-1 Phi^T D (m - mu), A^-1),
 
-and d given w as usual. A payoff changes D at one arm: a rank-one change of the factor of A. K is
-the Matern kernel with nu = 5/2 over coordinates scaled to [0, 1], one lengthscale a dimension, or
-a given similarity. Lengthscales, s^2 and tau^2 maximize the marginal likelihood of the m_i, times a
-weak prior, over a coarse grid, each time the payoffs have grown by half.
+and d given w as usual. A payoff changes D at one arm: a rank-one change of the factor of A and of
+the variances diag(Phi A^-1 Phi^T). K is the Matern kernel with nu = 5/2 over coordinates scaled to
+[0, 1], one lengthscale a dimension, or a given similarity. Each time the payoffs have grown by
+half, lengthscales and s^2 / tau^2 maximize the marginal likelihood of the m_i, times a weak prior,
+over a coarse grid; then s^2 + tau^2 is its posterior mean under a half-Cauchy prior, as for
+independent arms. The arms played are those that looked good, whose means lie close together: the
+most likely variance is often too small by far, and arms that were never played, in all of a
+region, would not be tried.
 """
 
 from __future__ import annotations
