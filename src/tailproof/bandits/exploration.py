@@ -15,9 +15,9 @@ pooled payoffs, truncated to the same share: an arm whose few payoffs happen to 
 certain under laws whose deviation grows with the mean, and would not be tried again. What speaks
 against an arm is partly judged by how it would vary if it were as good as the others.
 
-The factor h is 1 for up to CROWD = 6 arms. For k > 6 arms it is
+The factor h is 1 for up to 6 arms. For k > 6 arms it is
 
-    h = min( 1, max( 6 / k, t / (100 k n_0) )^POWER ),    n_0 = payoffs that the prior is worth
+    h = min( 1, max( 6 / k, t / (30 k n_0) )^(1/4) ),    n_0 = payoffs that the prior is worth
 
 (`_compiled.arm_choice.patience`): while there are few payoffs for each of many arms, to find a good
 arm soon is worth more than to find the best one; with many payoffs, arms that were dropped too
