@@ -98,6 +98,21 @@ def test_choices_under_payoffs_that_are_mostly_tied(a, c):
     assert sign * other._statistics.mean == pytest.approx(a * mean + c, rel=1e-6)
 
 
+def test_intervals_of_nearly_unknown_arms_stay_on_the_side_of_the_payoffs():
+    """No payoff is below 0, so no mean is; the normal interval would reach below."""
+    rng = np.random.default_rng(3)
+    payoffs = np.where(rng.random(1_000) < 0.08, 20.0 * rng.pareto(1.8, 1_000), 0.0)
+    bandit = tp.Bandit(LABELS, seed=0)
+    bandit.tell_index(np.zeros(1_000, dtype=int), payoffs)
+    for arm in (1, 2, 3):
+        bandit.tell_index([arm] * 100, [0.0] * 100)
+    mean, std = bandit._statistics.posterior_now()
+    assert (mean - 1.64 * std)[1:].min() < 0.0
+    table = bandit.predict()
+    assert table.lower.min() >= 0.0
+    assert (table.upper[1:] > (mean + 1.64 * std)[1:]).all()  # skewed to the right
+
+
 def test_the_same_seed_gives_the_same_run():
     runs = [play(tp.Bandit(LABELS, seed=np.random.default_rng(4)), 300) for _ in range(2)]
     assert runs[0] == runs[1]

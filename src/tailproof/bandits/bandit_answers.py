@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import gammaincinv, ndtri
 
 from tailproof._compiled import arm_choice as choice
 from tailproof._compiled import arm_statistics as compiled
@@ -85,10 +85,29 @@ def estimate(
 def _posterior_interval(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float
 ) -> tuple[Array, Array, Array]:
-    """Return mean, lower and upper end of every arm by the posterior alone, in the user's units."""
+    """Return mean, lower and upper end of every arm by the posterior alone, in the user's units.
+
+    The posterior is taken as normal. Where payoffs are split and none lies on one side of the tie,
+    it is taken as a gamma law on the other side: of arms whose payoffs are all tied it is skewed.
+    """
     mean, std = posterior(statistics, prior)
-    mean, half = sign * mean, float(ndtri(0.5 + 0.5 * level)) * std
-    return mean, mean - half, mean + half
+    half = float(ndtri(0.5 + 0.5 * level)) * std
+    low, high = mean - half, mean + half
+    tie, payoffs = statistics.shared[compiled.TIE], statistics.log.payoffs
+    if (payoffs >= tie).all():  # never where payoffs are not split: the tie is nan
+        low, high = (tie + end for end in _gamma_ends(mean - tie, std, level))
+    elif (payoffs <= tie).all():
+        low, high = (tie - end for end in _gamma_ends(tie - mean, std, level)[::-1])
+    return (mean, low, high) if sign > 0.0 else (-mean, -high, -low)
+
+
+def _gamma_ends(mean: Array, std: Array, level: float) -> tuple[Array, Array]:
+    """Return the ends of the central interval of gamma laws with these means and deviations."""
+    mean = np.maximum(mean, 1e-300)
+    shape = np.minimum((mean / np.maximum(std, 1e-9 * mean)) ** 2, 1e12)
+    tail = 0.5 * (1.0 - level)
+    low, high = (mean * gammaincinv(shape, q) / shape for q in (tail, 1.0 - tail))
+    return low, high
 
 
 def _payoffs_by_arm(statistics: ArmStatistics) -> Iterator[tuple[int, Array]]:
