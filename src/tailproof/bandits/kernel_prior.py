@@ -1,10 +1,9 @@
 r"""A Gaussian process prior over the arms of a `Bandit`, its kernel learnt from the payoffs.
 
-The means of the arms are f = mu + Phi w + d, with w ~ N(0, s^2 I), Phi Phi^T close to 4 + K for the
-kernel matrix K of the arms (pivoted Cholesky, rank r, and a constant column: what the arms' common
-mean is has to be learnt, too), and independent d_i ~ N(0, t_i), where t_i = tau^2 + s^2 (K_ii -
-|phi_i|^2): a nugget, and the part of the kernel that Phi leaves out. An arm with robust mean m_i
-and squared standard error e_i then contributes
+The means of the arms are f = mu + Phi w + d, with w ~ N(0, s^2 I), Phi Phi^T close to the kernel
+matrix K of the arms (pivoted Cholesky, rank r), and independent d_i ~ N(0, t_i), where
+t_i = tau^2 + s^2 (K_ii - |phi_i|^2): a nugget, and the part of the kernel that Phi leaves out. An
+arm with robust mean m_i and squared standard error e_i then contributes
 
     D_i = 1 / (e_i + t_i),   A = I / s^2 + Phi^T D Phi,   w | m ~ N(A^-1 Phi^T D (m - mu), A^-1),
 
@@ -37,7 +36,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 MAX_RANK = 128
-OFFSET_VARIANCE = 4.0  # of the mean of all arms, in units of s^2
 MOST_ARMS_FITTED = 300
 FIT_GROWTH = 1.5
 LENGTHSCALES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of [0, 1]
@@ -108,10 +106,8 @@ class KernelPrior:
         def column(i: int) -> Array:
             return self._kernel_matrix(everything, np.array([i]), scale)[:, 0]
 
-        features, _ = pivoted_cholesky(np.ones(len(everything)), column, 1e-6, MAX_RANK)
-        self._left_out = np.maximum(1.0 - np.square(features).sum(axis=1), 0.0)
-        constant = np.full(len(everything), math.sqrt(OFFSET_VARIANCE))
-        self._features = np.column_stack([features, constant])
+        self._features, _ = pivoted_cholesky(np.ones(len(everything)), column, 1e-6, MAX_RANK)
+        self._left_out = np.maximum(1.0 - np.square(self._features).sum(axis=1), 0.0)
 
     def set_parameters(self, parameters: KernelParameters) -> None:
         """Use these parameters; the posterior has to be conditioned or restored afterwards."""
