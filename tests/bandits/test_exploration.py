@@ -66,7 +66,7 @@ def test_without_width_the_best_mean_of_a_curve_is_played():
     assert set(asked_of_curve(3.0, 5, 0.0)) == {9}
     active = np.ones(10, dtype=bool)
     active[9] = False
-    played = asked_of_curve(3.0, 400, 1.0, active)
+    played = asked_of_curve(0.0, 400, 1.0, active)
     assert 9 not in played
     assert len(set(played)) > 2
 
