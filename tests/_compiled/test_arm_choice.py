@@ -94,7 +94,7 @@ def test_the_law_of_the_rates_of_many_arms_is_found():
     rng = np.random.default_rng(1)
     trials = rng.integers(20, 200, 2_000)
     hits = rng.binomial(trials, rng.beta(4.0, 16.0, 2_000))
-    rate, worth = choice.rate_prior(hits.astype(float), trials.astype(float), 0.5)
+    rate, worth = choice.rate_prior(hits.astype(float), trials.astype(float))
     assert rate == pytest.approx(0.2, rel=0.05)
     assert worth == pytest.approx(20.0, rel=0.15)
 
@@ -103,7 +103,7 @@ def test_arms_with_few_payoffs_that_are_all_tied_are_no_sign_of_other_rates():
     """0.9^20 = 12 % each: the rate stays near that of the arm with 985 of 9,840."""
     hits = np.array([985.0, 1.0, 0.0, 1.0, 2.0, 0.0])
     trials = np.array([9840.0, 35.0, 20.0, 35.0, 50.0, 20.0])
-    rate, worth = choice.rate_prior(hits, trials, 0.5)
+    rate, worth = choice.rate_prior(hits, trials)
     assert 0.05 < rate < 0.1
     assert worth > 20.0
 

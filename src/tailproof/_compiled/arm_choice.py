@@ -31,6 +31,7 @@ from tailproof._compiled.arm_statistics import (
 
 EXPLORE = 0.75  # width of the upper confidence bounds, where 1 would be that of a theorem
 RATE_RANGE, RATE_STEPS = (0.02, 3.0), 48  # relative deviations of rates in `rate_prior`
+RATE_SCALE = 0.5  # of the half-Cauchy prior of the relative deviation
 LEAST_WORTH = 1e-3
 RATE_ENDS = 1e-9  # a rate is this far from 0 and 1
 CROWD, WORTHS, PATIENCE_POWER = 6.0, 30.0, 0.25  # of `patience`
@@ -44,7 +45,7 @@ def patience(arms, payoffs, prior_worth):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def rate_prior(hits, trials, scale):  # type: ignore[no-untyped-def]
+def rate_prior(hits, trials):  # type: ignore[no-untyped-def]
     """Mean p and concentration a of the law Beta(a p, a (1 - p)) of the arms' rates.
 
     hits[i] of trials[i] payoffs of arm i differ from the tie (weights, not whole numbers). For each
@@ -69,7 +70,7 @@ def rate_prior(hits, trials, scale):  # type: ignore[no-untyped-def]
             weights += trials[i] * weight
             p += hits[i] * weight
         p = min(max(p / weights, RATE_ENDS), 1.0 - RATE_ENDS)
-        score = math.log(ratio / (1.0 + (ratio / scale) ** 2))
+        score = math.log(ratio / (1.0 + (ratio / RATE_SCALE) ** 2))
         b, c = a * p, a * (1.0 - p)
         common = math.lgamma(a) - math.lgamma(b) - math.lgamma(c)
         for i in range(hits.size):

@@ -23,12 +23,12 @@ The arms' means are taken to be normal around mu_0 with variance tau^2. tau^2 is
 under a half-Cauchy prior (`_compiled.arm_statistics.variance_between`), which gives the posterior
 N(mean_i, std_i^2) of each arm.
 
-Where at least half of all payoffs are equal (most visitors buy nothing), payoffs are split: an
-arm's mean is a + p_i (m_i - a), with a the tied value, p_i the share of payoffs that differ from
-it, and m_i the mean of these, to which all of the above then applies. The rates p_i have a beta
-prior that is learnt (`_compiled.arm_choice.rate_prior`). Where arms differ in one of the two
-factors alone, the payoffs of all arms tell the other one: of 95 % zeros that differ in size, most
-of the variance of an arm's own mean is that of how many payoffs are not zero.
+Where at least half of all payoffs are equal (most visitors buy nothing) and the others are not, an
+arm's payoffs are split: its mean is a + p_i (m_i - a), with a the tied value, p_i the share of
+payoffs that differ from it, and m_i the mean of these, to which all of the above then applies. The
+rates p_i have a beta prior that is learnt (`_compiled.arm_choice.rate_prior`). Where arms differ in
+one of the two factors alone, the payoffs of all arms tell the other one: of 95 % zeros that differ
+in size, most of the variance of an arm's own mean is that of how many payoffs are not zero.
 """
 
 from __future__ import annotations
@@ -53,9 +53,6 @@ MOST_ARMS_COMPARED, MOST_PAYOFFS_COMPARED = 256, 2048  # where the factor is cho
 EVERY_PAYOFF = 24  # up to here the shared quantities are estimated after every payoff
 HALF_LIVES_TO_RESTART = 4.0  # without a half-life there are few refreshes to do again
 ROUNDING = 1e-9  # of a typical difference between payoffs: smaller residuals are none
-# Prior scale of the relative deviation between the rates of arms where payoffs are split, and where
-# they have two values only, so that arms can differ in nothing else.
-RATE_SCALES = (0.5, 2.0)
 PRIOR_FLOOR = 0.1  # in units of the typical squared standard error
 
 
@@ -228,8 +225,9 @@ class ArmStatistics:
         self.shared[compiled.ATOM] = atom
         self.shared[compiled.ATOM_FREE] = float(np.mean(sample != atom))
         tie = math.nan
-        tied = int((payoffs == atom).sum())
-        if self.splits and 2 <= tied < len(payoffs) <= 2 * tied:
+        others = payoffs[payoffs != atom]
+        tied = len(payoffs) - len(others)
+        if self.splits and tied >= len(others) > 1 and others.min() < others.max():
             tie, self.shared[compiled.ATOM_FREE] = atom, 1.0  # of the payoffs that are fitted
         before = self.shared[compiled.TIE]
         self.shared[compiled.TIE] = tie
@@ -296,9 +294,7 @@ class ArmStatistics:
         if not math.isnan(tie):
             told = np.flatnonzero(trials > 0.0)
             told = told[:: math.ceil(len(told) / MOST_ARMS_COMPARED)]
-            two_values = typical <= self.shared[compiled.NOISE_FLOOR]
-            scale = RATE_SCALES[1] if two_values else RATE_SCALES[0]
-            p, worth = choice.rate_prior(weight[told], trials[told], scale)
+            p, worth = choice.rate_prior(weight[told], trials[told])
             self.shared[compiled.RATE], self.shared[compiled.RATE_WORTH] = p, worth
             size = self.prior_mean - tie
             noise = p * typical + size**2 * p * (1.0 - p)
