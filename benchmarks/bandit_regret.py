@@ -30,6 +30,7 @@ def arguments(argv=None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="2 seeds, 1,000 rounds, 6 arms")
     parser.add_argument("--out", type=Path, default=Path("out/bandit"))
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=10_000)
     parser.add_argument("--arms", type=int, nargs="+", default=[6, 60, 1000])
     parser.add_argument("--split", choices=SPLITS, default="reporting", help="which laws")
@@ -73,7 +74,7 @@ def main(argv=None) -> int:
     done = {tuple(r[k] for k in keys) for r in finished_runs(path)}
     end = time.monotonic() + 60.0 * args.minutes
     for arms in args.arms:
-        for seed in range(args.seeds):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
             for law in args.laws:
                 for method in args.methods:
                     _, most_arms, most_rounds = METHODS[method]

@@ -19,7 +19,7 @@ import tailproof as tp
 from tailproof._util.console import text_table
 
 LENGTHSCALE = 0.2
-FIRST_SEED = 1_000  # constants of the kernel prior were chosen on seeds 0 to 4
+FIRST_SEED = 3_000  # the kernel prior and the exploration were chosen on lower seeds
 NOISES = {
     "gaussian": lambda rng, n: rng.standard_normal(n),
     "t1.5": lambda rng, n: rng.standard_t(1.5, n),

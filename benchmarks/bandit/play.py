@@ -17,6 +17,7 @@ from numba import njit
 import tailproof as tp
 from bandit.problems import Problem
 from bandit.rivals import _payoff
+from tailproof._compiled import arm_choice as choice
 from tailproof._compiled import arm_statistics as compiled
 
 FIRST_ROUNDS = 60  # with arms that were not played, asked and told one by one
@@ -29,14 +30,14 @@ def _rounds(first, end, kind, means, noise, pending, active, explore, told, colu
     stats, law, shared, mean, std = state
     one = np.empty(1, dtype=np.int64)
     for t in range(first, end):
-        arm = compiled.best_bound(explore, pending, active, stats, shared, mean)
+        arm = choice.best_bound(explore, pending, active, stats, shared, mean)
         payoff = _payoff(kind, means[arm], noise[t])
         told[t], payoffs[t], stamps[t] = arm, payoff, t + 1.0
         shared[compiled.CLOCK] = t + 1.0
         compiled.add_payoff(arm, t, last, previous, payoffs, stamps, stats, law, shared)
         one[0] = arm
         if t + 1 < end:
-            compiled.posterior(one, stats, shared, mean, std)
+            choice.posterior(one, stats, shared, mean, std)
 
 
 def play(problem: Problem, seed: int) -> tp.Bandit:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 ADD, MULTIPLY, BERNOULLI, TAIL = range(4)
-FIRST_SEED = 1_000_000  # earlier versions of `Bandit` were revised after looks at lower seeds
+FIRST_SEED = 2_000_000  # earlier versions of `Bandit` were revised after looks at lower seeds
 
 
 def payoffs_at(kind: int, mean: float, z: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ def law():
 def shared(factor=1.0):
     result = np.zeros(compiled.SHARED)
     result[compiled.ATOM], result[compiled.ATOM_FREE] = np.inf, 1.0
-    result[compiled.FACTOR] = factor
+    result[compiled.TIE], result[compiled.FACTOR] = np.nan, factor
     return result
 
 
@@ -89,12 +89,38 @@ def test_a_payoff_between_fits_changes_the_arm_as_a_sum_would(law):
     assert stats[0, compiled.COUNT] == count + 1
 
 
+def test_where_payoffs_are_split_those_that_differ_from_the_tie_alone_are_fitted(law):
+    table, _ = law
+    rng = np.random.default_rng(5)
+    sizes = rng.standard_normal(12) + 4.0
+    payoffs = np.concatenate([sizes, np.zeros(38), [0.0, 5.0]])
+    fitted = []
+    for y in (payoffs, payoffs[payoffs != 0.0]):
+        n = len(y)
+        columns = (np.array([-1]), np.full(n, -1), y, np.arange(1.0, n + 1.0))
+        stats, common = np.zeros((1, compiled.COLUMNS)), shared()
+        common[compiled.TIE], common[compiled.CLOCK] = 0.0, n
+        compiled.link_payoffs(0, n - 2, np.zeros(n, dtype=np.int64), *columns[:2], stats)
+        compiled.fit_arms(np.array([0]), *columns, stats, table, common)
+        stats[0, compiled.NEXT_FIT] = np.inf
+        for t in (n - 2, n - 1):
+            compiled.add_payoff(0, t, *columns, stats, table, common)
+        fitted.append(stats[0])
+    split, alone = fitted
+    assert split[compiled.TRIALS] == 52.0
+    assert split[compiled.WEIGHT] == 13.0
+    assert alone[compiled.WEIGHT] == alone[compiled.TRIALS] == 13.0
+
+
 def test_older_payoffs_count_less_and_are_forgotten():
     payoffs, stamps = np.arange(100.0), np.arange(1.0, 101.0)
     previous, last = np.arange(-1, 99), np.array([99])
     x, w = np.empty(100), np.empty(100)
-    n = compiled.gather(last, previous, payoffs, stamps, 0, 100.0, np.log(2.0), 100, x, w)
+    common = shared()
+    common[compiled.CLOCK], common[compiled.DECAY] = 100.0, np.log(2.0)
+    n, total = compiled.gather(last, previous, payoffs, stamps, 0, common, 100, x, w)
     assert n == 30  # 2^-30 is the first weight below 1e-9
+    assert total == pytest.approx(2.0)
     assert w[:4] == pytest.approx([1.0, 0.5, 0.25, 0.125])
     assert x[:3].tolist() == [99.0, 98.0, 97.0]
 
@@ -117,66 +143,6 @@ def test_the_variance_between_arms_is_not_zero_because_one_arm_alone_is_known():
     """The method of moments finds 0 here: the five others lie within their errors."""
     means, variances = np.array([0.7, 0.2, 1.1, 0.5, 1.3, 0.9]), np.array([1e-3] + [1.0] * 5)
     assert compiled.variance_between(means, variances)[1] > 0.2**2
-
-
-def bounds_of(told, explore, t, pending=0.0, typical=0.0):
-    """Return the upper confidence bound of an arm: payoffs, mean, variances of noise and prior."""
-    n, mean, noise, prior = told
-    judged = 0.5 * (noise + max(noise, typical))
-    error = judged / (n + pending)
-    variance = prior * error / (prior + error)
-    count = max(n + pending + judged / prior, 1.0)
-    width = explore * compiled.EXPLORE
-    return mean + width * np.sqrt(2.0 * variance * max(np.log((t + 1.0) / count), 0.0))
-
-
-def arms_with(rows, typical):
-    """Return `stats`, `shared` and posterior means of arms such as `bounds_of` takes them."""
-    stats, common = np.zeros((len(rows), compiled.COLUMNS)), shared()
-    for row, (n, _, noise, prior) in zip(stats, rows, strict=True):
-        row[[compiled.WEIGHT, compiled.COUNT]] = n
-        row[compiled.NOISE], row[compiled.TYPICAL] = noise, typical
-        row[compiled.PRIOR_VARIANCE] = prior
-    common[compiled.CLOCK] = sum(row[0] for row in rows)
-    common[compiled.TYPICAL_NOISE] = 1.0
-    return stats, common, np.array([row[1] for row in rows])
-
-
-@pytest.mark.parametrize("explore", [0.0, 0.5, 1.0, 3.0])
-@pytest.mark.parametrize("typical", [0.0, 2.0])
-def test_the_largest_upper_confidence_bound_is_chosen(explore, typical):
-    rng = np.random.default_rng(8)
-    for _ in range(50):
-        rows = [
-            (float(rng.integers(1, 60)), rng.standard_normal(), rng.uniform(0.2, 4.0), 0.7)
-            for _ in range(12)
-        ]
-        stats, common, mean = arms_with(rows, typical)
-        pending = rng.integers(0, 3, 12)
-        active = np.ones(12, dtype=bool)
-        t = common[compiled.CLOCK]
-        bounds = [
-            bounds_of(row, explore, t, p, typical) for row, p in zip(rows, pending, strict=True)
-        ]
-        args = (explore, pending, active, stats, common, mean)
-        assert compiled.best_bound(*args) == int(np.argmax(bounds))
-        active[np.argmax(bounds)] = False
-        assert compiled.best_bound(*args) == int(np.argsort(bounds)[-2])
-
-
-def test_the_first_arm_without_payoffs_is_chosen_where_the_others_are_worse():
-    stats, common, mean = arms_with([(30.0, -2.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)] * 2, 0.0)
-    active, pending = np.ones(4, dtype=bool), np.zeros(4, dtype=np.int64)
-    assert compiled.best_bound(1.0, pending, active, stats, common, mean) == 1
-    pending[1] = 1  # now arm 3 is the less certain one
-    assert compiled.best_bound(1.0, pending, active, stats, common, mean) == 3
-
-
-def test_contenders_are_all_arms_that_can_win():
-    mean, std = np.array([0.0, 1.0, 5.0, 4.0]), np.array([2.0, 0.1, 0.5, 0.5])
-    active = np.array([True, True, True, False])
-    assert compiled.contenders(mean, std, active, 3.0).tolist() == [0, 2]
-    assert compiled.count_competitors(mean, std, active, 2.0) == 1
 
 
 def linked(payoffs_by_arm):

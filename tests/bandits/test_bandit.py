@@ -80,6 +80,39 @@ def test_choices_do_not_depend_on_the_unit_or_the_origin(a, c):
     assert other.predict().mean == pytest.approx(a * one.predict().mean + c, rel=1e-6)
 
 
+@pytest.mark.parametrize(("a", "c"), [(1000.0, 0.0), (0.5, 3.0), (-1.0, 0.0), (-2.0, -1e3)])
+def test_choices_under_payoffs_that_are_mostly_tied(a, c):
+    """One visitor in ten buys; a < 0 with minimize. The best arm is found in any unit."""
+    one, other = tp.Bandit(LABELS, seed=5), tp.Bandit(LABELS, minimize=a < 0.0, seed=5)
+    rng = np.random.default_rng(2)
+    for _ in range(800):
+        arm = one.ask_index()
+        assert other.ask_index() == arm
+        payoff = float(MEANS[arm] * 10.0 * rng.exponential()) if rng.random() < 0.1 else 0.0
+        one.tell_index(arm, payoff)
+        other.tell_index(arm, a * payoff + c)
+    assert one.recommend().arm == other.recommend().arm == "blue"
+    mean, _ = one._statistics.posterior_now()
+    assert mean[1] == pytest.approx(2.0, abs=0.8)
+    sign = -1.0 if a < 0.0 else 1.0
+    assert sign * other._statistics.mean == pytest.approx(a * mean + c, rel=1e-6)
+
+
+def test_intervals_of_nearly_unknown_arms_stay_on_the_side_of_the_payoffs():
+    """No payoff is below 0, so no mean is; the normal interval would reach below."""
+    rng = np.random.default_rng(3)
+    payoffs = np.where(rng.random(1_000) < 0.08, 20.0 * rng.pareto(1.8, 1_000), 0.0)
+    bandit = tp.Bandit(LABELS, seed=0)
+    bandit.tell_index(np.zeros(1_000, dtype=int), payoffs)
+    for arm in (1, 2, 3):
+        bandit.tell_index([arm] * 100, [0.0] * 100)
+    mean, std = bandit._statistics.posterior_now()
+    assert (mean - 1.64 * std)[1:].min() < 0.0
+    table = bandit.predict()
+    assert table.lower.min() >= 0.0
+    assert (table.upper[1:] > (mean + 1.64 * std)[1:]).all()  # skewed to the right
+
+
 def test_the_same_seed_gives_the_same_run():
     runs = [play(tp.Bandit(LABELS, seed=np.random.default_rng(4)), 300) for _ in range(2)]
     assert runs[0] == runs[1]

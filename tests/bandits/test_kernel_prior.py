@@ -49,17 +49,38 @@ def test_updates_by_one_arm_are_those_of_all_arms():
         assert one == pytest.approx(other, abs=1e-6)
 
 
+def test_pending_payoffs_lower_deviations_as_told_ones_would():
+    """Payoffs at the posterior mean change no mean; the noise of an arm is kept as it is."""
+    bandit, _ = told(rounds=60)
+    prior, statistics = bandit._prior, bandit._statistics
+    pending = np.zeros(30, dtype=np.int64)
+    pending[[2, 11]] = 1, 5
+    mean, std = prior.posterior(statistics)
+    same, lower = prior.posterior(statistics, pending)
+    assert (same == mean).all()
+    assert (lower < std * (1.0 + 1e-9)).all()
+    assert (lower[[2, 11]] < std[[2, 11]]).all()
+    weight = statistics.stats[:, compiled.WEIGHT]
+    noise = np.where(
+        weight > 0.0,
+        statistics.stats[:, compiled.NOISE],
+        statistics.shared[compiled.TYPICAL_NOISE],
+    )
+    statistics.stats[:, compiled.NOISE] = noise
+    weight += pending
+    prior.condition(statistics)
+    assert prior.posterior(statistics)[1] == pytest.approx(lower, rel=1e-6)
+
+
 def test_draws_have_the_posterior_s_mean_and_deviation():
     """4,000 draws: within five standard errors at each of 30 arms."""
     bandit, _ = told(rounds=100)
     prior, statistics = bandit._prior, bandit._statistics
     rng = np.random.default_rng(1)
-    draws = np.array([prior.draw(statistics, rng, 1.0) for _ in range(4_000)])
+    draws = np.array([prior.draw(statistics, rng) for _ in range(4_000)])
     mean, std = prior.posterior(statistics)
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * std / np.sqrt(4_000)).all()
     assert draws.std(axis=0) == pytest.approx(std, rel=5 / np.sqrt(2 * 4_000))
-    still = prior.draw(statistics, rng, 0.0)
-    assert still == pytest.approx(mean)
 
 
 def test_smooth_means_are_recognized_and_independent_ones_too():
@@ -72,7 +93,7 @@ def test_smooth_means_are_recognized_and_independent_ones_too():
     for arm in range(len(X)):
         rough.tell_index([arm] * 30, f[arm] + 0.3 * rng.standard_normal(30))
     assert np.abs(rough.predict().mean - f).max() < 0.5
-    assert rough._prior.distinct_share > bandit._prior.distinct_share
+    assert rough._prior.parameters.lengthscale[0] < 0.1 < p.lengthscale[0]
 
 
 def test_arms_tell_of_their_neighbors():

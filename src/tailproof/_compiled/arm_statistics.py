@@ -27,12 +27,16 @@ WEIGHT, CENTER, CUT, CLIPPED, MEAN, NOISE, NEXT_FIT, COUNT, TOLD_AT, PRIOR_MEAN,
 )
 SHIFT, SYSTEMATIC = 11, 12  # correction of the truncation's bias, variance of what it leaves
 TYPICAL = 13  # NOISE of the pooled law at the same share of truncated payoffs
-COLUMNS = 14
+TRIALS = 14  # weight of all payoffs; WEIGHT is that of those which are not tied
+COLUMNS = 15
 # Rows of `law`.
 LEVEL, SHARE, VARIANCE, INSIDE, HIDDEN = range(5)
 # Entries of `shared`, what all arms have in common.
 ATOM, ATOM_FREE, FACTOR, NOISE_FLOOR, CLOCK, DECAY, TYPICAL_NOISE = range(7)
-SHARED = 7
+TIE = 7  # the tied value where payoffs are split, else nan, which all payoffs differ from
+RATE, RATE_WORTH = 8, 9  # mean and concentration of the prior of how often they differ from it
+PRIOR_WORTH = 10  # number of payoffs that the prior of an arm is worth
+SHARED = 11
 
 PSEUDO_PAYOFFS = 8.0  # an arm's own law is joined by this many payoffs of the pooled law
 VARIANCE_PSEUDO_PAYOFFS = 10.0  # and by this many more where its variance is estimated
@@ -43,25 +47,30 @@ GROWTH = 1.2  # an arm is fitted anew when its payoffs have grown by this factor
 FORGOTTEN = 1e-9  # payoffs of less weight are not visited
 ITERATIONS = 4
 TAU_RANGE, TAU_STEPS = (1e-3, 3.0), 40  # of the integral in `variance_between`, in ranges of means
-EXPLORE = 0.75  # width of the upper confidence bounds, where 1 would be that of a theorem
 
 
 @njit(cache=True)
-def gather(last, previous, payoffs, stamps, arm, clock, decay, most, x, w):  # type: ignore[no-untyped-def]
-    """Compiled: copy an arm's newest payoffs, at most `most`, with weights; return how many."""
+def gather(last, previous, payoffs, stamps, arm, shared, most, x, w):  # type: ignore[no-untyped-def]
+    """Copy the newest payoffs of an arm but for ties, at most `most`, and their weights.
+
+    Returns how many, and the weight of all payoffs that were visited.
+    """
     n = 0
+    total = 0.0
     t = last[arm]
     while t >= 0 and n < most:
         weight = 1.0
-        if decay > 0.0:
-            weight = math.exp(-decay * (clock - stamps[t]))
+        if shared[DECAY] > 0.0:
+            weight = math.exp(-shared[DECAY] * (shared[CLOCK] - stamps[t]))
             if weight < FORGOTTEN:
                 break
-        x[n] = payoffs[t]
-        w[n] = weight
-        n += 1
+        total += weight
+        if payoffs[t] != shared[TIE]:  # nan where payoffs are not split: all differ from it
+            x[n] = payoffs[t]
+            w[n] = weight
+            n += 1
         t = previous[t]
-    return n
+    return n, total
 
 
 @njit(cache=True)
@@ -158,8 +167,9 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
     clock = shared[CLOCK]
     for arm in arms:
         row = stats[arm]
-        n = gather(last, previous, payoffs, stamps, arm, clock, shared[DECAY], most, x, w)
+        n, trials = gather(last, previous, payoffs, stamps, arm, shared, most, x, w)
         row[TOLD_AT] = clock
+        row[TRIALS] = trials
         row[NEXT_FIT] = math.ceil(GROWTH * row[COUNT])
         if n == 0:
             row[WEIGHT] = 0.0
@@ -193,7 +203,8 @@ def add_payoff(arm, t, last, previous, payoffs, stamps, stats, law, shared):  # 
     last[arm] = t
     row = stats[arm]
     row[COUNT] += 1.0
-    if row[COUNT] >= row[NEXT_FIT] or row[WEIGHT] == 0.0:
+    differs = payoffs[t] != shared[TIE]
+    if row[COUNT] >= row[NEXT_FIT] or (row[WEIGHT] == 0.0 and differs):
         one = np.empty(1, dtype=np.int64)
         one[0] = arm
         fit_arms(one, last, previous, payoffs, stamps, stats, law, shared)
@@ -201,10 +212,13 @@ def add_payoff(arm, t, last, previous, payoffs, stamps, stats, law, shared):  # 
     clock = shared[CLOCK]
     kept = math.exp(-shared[DECAY] * (clock - row[TOLD_AT]))
     row[TOLD_AT] = clock
-    row[WEIGHT] = kept * row[WEIGHT] + 1.0
-    clipped = min(max(payoffs[t] - row[CENTER], -row[CUT]), row[CUT])
-    row[CLIPPED] = kept * row[CLIPPED] + clipped
-    row[MEAN] = row[CENTER] + row[CLIPPED] / row[WEIGHT] + row[SHIFT]
+    row[TRIALS] = kept * row[TRIALS] + 1.0
+    row[WEIGHT] *= kept
+    row[CLIPPED] *= kept
+    if differs:
+        row[WEIGHT] += 1.0
+        row[CLIPPED] += min(max(payoffs[t] - row[CENTER], -row[CUT]), row[CUT])
+        row[MEAN] = row[CENTER] + row[CLIPPED] / row[WEIGHT] + row[SHIFT]
 
 
 @njit(cache=True)
@@ -218,14 +232,14 @@ def link_payoffs(first, count, told_arms, last, previous, stats):  # type: ignor
 
 
 @njit(cache=True)
-def pooled_residuals(told_arms, payoffs, first, count, stride, center, leverage):  # type: ignore[no-untyped-def]
-    """Compiled: residuals of every `stride`-th payoff from `first` on, of arms of leverage below 1.
+def pooled_residuals(told_arms, payoffs, chosen, center, leverage):  # type: ignore[no-untyped-def]
+    """Residuals of the payoffs with numbers `chosen`, of arms with a leverage below 1.
 
     The variance of y - center is (1 - leverage) times that of a payoff, which is made up for.
     """
-    result = np.empty((count - first) // stride + 1)
+    result = np.empty(chosen.size)
     n = 0
-    for t in range(first, count, stride):
+    for t in chosen:
         arm = told_arms[t]
         if leverage[arm] < 1.0:
             result[n] = (payoffs[t] - center[arm]) / math.sqrt(1.0 - leverage[arm])
@@ -289,9 +303,7 @@ def choose_factor(  # type: ignore[no-untyped-def]
         shift = 0.0
         for q in range(k):
             row = stats[arms[q]]
-            n = gather(
-                last, previous, payoffs, stamps, arms[q], shared[CLOCK], shared[DECAY], most, x, w
-            )
+            n, _ = gather(last, previous, payoffs, stamps, arms[q], shared, most, x, w)
             c, _, clipped, total, noise, hidden, _ = huber_fit(
                 x, w, n, row[MEAN] - row[SHIFT], 0.0, 0.0, law, shared, factors[j]
             )
@@ -360,107 +372,3 @@ def variance_between(means, variances):  # type: ignore[no-untyped-def]
         weights += 1.0 / total
         mu += (means[i] - means[0]) / total
     return means[0] + mu / weights, tau2 * span * span
-
-
-@njit(cache=True)
-def posterior(arms, stats, shared, mean, std):  # type: ignore[no-untyped-def]
-    """Compiled: write posterior mean and standard deviation of arms under their normal priors."""
-    for arm in arms:
-        row = stats[arm]
-        prior = row[PRIOR_VARIANCE]
-        weight = row[WEIGHT] * math.exp(-shared[DECAY] * (shared[CLOCK] - row[TOLD_AT]))
-        if weight > 0.0:
-            noise = row[NOISE] / weight + row[SYSTEMATIC]
-            share = prior / (prior + noise)
-            mean[arm] = row[PRIOR_MEAN] + share * (row[MEAN] - row[PRIOR_MEAN])
-            std[arm] = math.sqrt(share * noise)
-        else:
-            mean[arm] = row[PRIOR_MEAN]
-            std[arm] = math.sqrt(prior)
-
-
-@njit(cache=True)
-def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[no-untyped-def]
-    """Compiled: the active arm with the largest upper confidence bound (see `bandits.exploration`).
-
-    mean_i + c s_i sqrt(2 ln+(t / n_i)), c = explore EXPLORE, t the total weight of all payoffs, n_i
-    that of the arm with its pending ones and with the payoffs that the prior is worth, s_i its
-    posterior deviation if its noise were half its own and half the larger of this and TYPICAL.
-    """
-    decay, clock = shared[DECAY], shared[CLOCK]
-    width = 2.0 * (explore * EXPLORE) ** 2
-    rounds = 1.0 + (clock if decay == 0.0 else -math.expm1(-decay * clock) / decay)
-    best = -np.inf
-    chosen = -1
-    untold = -np.inf  # the bound of arms without payoffs, which have one prior
-    # ln x <= x / near - 1 + ln near leaves out most arms without a logarithm: near is the last x.
-    near, log_near = rounds, math.log(rounds)
-    first = -1  # the arm with the largest mean, so that the others are compared with it
-    for i in range(mean.size):
-        if active[i] and (first < 0 or mean[i] > mean[first]):
-            first = i
-    for k in range(-1, mean.size):
-        i = first if k < 0 else k
-        if i < 0 or not active[i] or i == chosen:
-            continue
-        row = stats[i]
-        weight = pending[i] + row[WEIGHT]
-        if decay > 0.0:
-            weight = pending[i] + row[WEIGHT] * math.exp(-decay * (clock - row[TOLD_AT]))
-        variance = row[PRIOR_VARIANCE]
-        count = 1.0
-        if weight > 0.0:
-            noise = row[NOISE] + 0.5 * max(row[TYPICAL] - row[NOISE], 0.0)
-            if row[WEIGHT] == 0.0:
-                noise = shared[TYPICAL_NOISE]
-            error = noise / weight + row[SYSTEMATIC]
-            count = max(weight + noise / variance, 1.0)
-            variance *= error / (variance + error)
-            gap = best - mean[i]
-            most = rounds / count / near - 1.0 + log_near
-            if gap > 0.0 and gap * gap >= width * variance * max(most, 0.0):
-                continue
-        elif untold > -np.inf:
-            continue
-        else:
-            count = max(shared[TYPICAL_NOISE] / variance, 1.0)
-        near = max(rounds / count, 1.0)
-        log_near = math.log(near)
-        score = mean[i] + math.sqrt(width * variance * log_near)
-        if weight == 0.0:
-            untold = score
-        if score > best:
-            best = score
-            chosen = i
-    return chosen
-
-
-@njit(cache=True)
-def contenders(mean, std, active, reach):  # type: ignore[no-untyped-def]
-    """Compiled: arms whose mean + reach std is at least the best mean - reach std."""
-    n = mean.size
-    bar = -np.inf
-    for i in range(n):
-        if active[i]:
-            bar = max(bar, mean[i] - reach * std[i])
-    result = np.empty(n, dtype=np.int64)
-    k = 0
-    for i in range(n):
-        if active[i] and mean[i] + reach * std[i] >= bar:
-            result[k] = i
-            k += 1
-    return result[:k]
-
-
-@njit(cache=True)
-def count_competitors(mean, std, active, reach):  # type: ignore[no-untyped-def]
-    """Compiled: count the active arms whose mean + reach std is above the best mean."""
-    best = -np.inf
-    for i in range(mean.size):
-        if active[i]:
-            best = max(best, mean[i])
-    count = 0
-    for i in range(mean.size):
-        if active[i] and mean[i] + reach * std[i] >= best:
-            count += 1
-    return count

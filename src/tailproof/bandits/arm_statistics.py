@@ -22,6 +22,13 @@ error v_i / n_i.
 The arms' means are taken to be normal around mu_0 with variance tau^2. tau^2 is its posterior mean
 under a half-Cauchy prior (`_compiled.arm_statistics.variance_between`), which gives the posterior
 N(mean_i, std_i^2) of each arm.
+
+Where at least half of all payoffs are equal (most visitors buy nothing) and the others are not, an
+arm's payoffs are split: its mean is a + p_i (m_i - a), with a the tied value, p_i the share of
+payoffs that differ from it, and m_i the mean of these, to which all of the above then applies. The
+rates p_i have a beta prior that is learnt (`_compiled.arm_choice.rate_prior`). Where arms differ in
+one of the two factors alone, the payoffs of all arms tell the other one: of 95 % zeros that differ
+in size, most of the variance of an arm's own mean is that of how many payoffs are not zero.
 """
 
 from __future__ import annotations
@@ -32,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._compiled import announce_compilation
+from tailproof._compiled import arm_choice as choice
 from tailproof._compiled import arm_statistics as compiled
 from tailproof.bandits.payoff_log import PayoffLog
 
@@ -55,16 +63,19 @@ class ArmStatistics:
     ----------
     log
         The payoffs.
+    splits
+        Whether payoffs may be split into a tied value and others.
     mean, std : (n,) arrays
         Posterior mean and standard deviation of the arms' mean payoffs, not to be changed.
     stats : (n, COLUMNS) array
         What is kept of each arm, see `_compiled.arm_statistics`.
     """
 
-    def __init__(self, count: int, half_life: float | None) -> None:
-        announce_compilation(compiled.fit_arms, compiled.best_bound, compiled.choose_factor)
+    def __init__(self, count: int, half_life: float | None, *, splits: bool = True) -> None:
+        announce_compilation(compiled.fit_arms, choice.best_bound, compiled.choose_factor)
         self.log = PayoffLog()
         self.half_life = half_life
+        self.splits = splits
         self.stats = np.zeros((0, compiled.COLUMNS))
         self.last = np.zeros(0, dtype=np.int64)
         self.mean = np.zeros(0)
@@ -81,6 +92,9 @@ class ArmStatistics:
         self.stats[:] = 0.0
         self.law = compiled.pooled_law(np.zeros(0), np.ones(GRID), 1.0)
         self.shared[compiled.ATOM_FREE] = 1.0
+        self.shared[compiled.TIE] = math.nan
+        self.shared[compiled.RATE], self.shared[compiled.RATE_WORTH] = 1.0, 1.0
+        self.shared[compiled.PRIOR_WORTH] = 1.0
         self.shared[compiled.FACTOR] = FACTORS[0]
         self.shared[compiled.NOISE_FLOOR] = 0.0
         # Set by a prior with a kernel: what residuals are taken from, and its share of variance.
@@ -118,7 +132,7 @@ class ArmStatistics:
         if self.log.count >= self.next_refresh:
             self._refresh_or_start_again()
             return True
-        compiled.posterior(np.array([arm]), self.stats, self.shared, self.mean, self.std)
+        choice.posterior(np.array([arm]), self.stats, self.shared, self.mean, self.std)
         return False
 
     def extend(self, arms: Indices, payoffs: Array) -> None:
@@ -173,8 +187,8 @@ class ArmStatistics:
         self.shared[compiled.CLOCK] = self.log.clock
         if self.log.count:
             played = np.flatnonzero(self.counts > 0)
-            if self.stats[played, compiled.WEIGHT].max() == 0.0:  # the first payoffs
-                self._fit(played)
+            if self._find_tie() or self.stats[played, compiled.WEIGHT].max() == 0.0:
+                self._fit(played)  # the first payoffs, or other ones than before
                 self.stats[played, compiled.NEXT_FIT] = 0.0  # with the pooled law once more
             self._pool_residuals()
             self._choose_factor(played)
@@ -197,21 +211,40 @@ class ArmStatistics:
         """Compute the robust means of some arms from their payoffs."""
         compiled.fit_arms(arms, self.last, *self.log.columns, self.stats, self.law, self.shared)
 
+    def _first(self) -> int:
+        """Return the place of the first payoff that what arms share is estimated from."""
+        if self.half_life is None:
+            return 0
+        return max(0, self.log.count - math.ceil(8.0 * self.half_life))
+
+    def _find_tie(self) -> bool:
+        """Find the most common payoff; return whether the payoffs are now split otherwise."""
+        payoffs = self.log.payoffs[self._first() :]
+        sample = payoffs[:: max(1, len(payoffs) // MOST_RESIDUALS)]
+        atom = float(np.partition(sample, len(sample) // 2)[len(sample) // 2])
+        self.shared[compiled.ATOM] = atom
+        self.shared[compiled.ATOM_FREE] = float(np.mean(sample != atom))
+        tie = math.nan
+        others = payoffs[payoffs != atom]
+        tied = len(payoffs) - len(others)
+        if self.splits and tied >= len(others) > 1 and others.min() < others.max():
+            tie, self.shared[compiled.ATOM_FREE] = atom, 1.0  # of the payoffs that are fitted
+        before = self.shared[compiled.TIE]
+        self.shared[compiled.TIE] = tie
+        return not (before == tie or (math.isnan(before) and math.isnan(tie)))
+
     def _pool_residuals(self) -> None:
         """Pool the residuals of all arms into the shared noise law."""
-        log, count = self.log, self.log.count
-        first = 0 if self.half_life is None else max(0, count - math.ceil(8.0 * self.half_life))
-        stride = max(1, (count - first) // MOST_RESIDUALS)
-        sample = log.payoffs[first:count:stride]
-        atom = float(np.partition(sample, len(sample) // 2)[len(sample) // 2])
+        log, count, first = self.log, self.log.count, self._first()
+        chosen = first + np.flatnonzero(log.payoffs[first:] != self.shared[compiled.TIE])
+        chosen = chosen[:: max(1, len(chosen) // MOST_RESIDUALS)]
+        sample, atom = log.payoffs[chosen], self.shared[compiled.ATOM]
         center, leverage = self.residual_center, self.residual_leverage
         if center is None or leverage is None or len(center) != len(self.stats):
             weight = self.stats[:, compiled.WEIGHT]
             center = self.stats[:, compiled.MEAN]
             leverage = np.where(weight > 1.5, 1.0 / np.maximum(weight, 1.5), 1.0)
-        residuals = compiled.pooled_residuals(
-            log.arms, log.payoffs, first, count, stride, center, leverage
-        )
+        residuals = compiled.pooled_residuals(log.arms, log.payoffs, chosen, center, leverage)
         size = np.abs(residuals)
         far = max(float(size.max(initial=0.0)), float(np.abs(sample - atom).max())) or 1.0
         apart = np.abs(sample - atom)
@@ -221,8 +254,6 @@ class ArmStatistics:
             self.shared[compiled.FACTOR] * math.log1p(len(residuals)), compiled.LEAST_TARGET
         )
         self.law = compiled.pooled_law(residuals, _levels(positive, far, count), target)
-        self.shared[compiled.ATOM] = atom
-        self.shared[compiled.ATOM_FREE] = float(np.mean(sample != atom))
         self.shared[compiled.NOISE_FLOOR] = max((ROUNDING * typical) ** 2, 1e-300)
 
     def _choose_factor(self, played: Indices) -> None:
@@ -245,30 +276,48 @@ class ArmStatistics:
     def _estimate_prior(self, played: Indices) -> None:
         """Estimate mean and variance of the prior that the arms share, and their typical noise."""
         rows = self.stats[played]
-        weight = self.effective[played]
+        kept = np.exp(-self.shared[compiled.DECAY] * (self.log.clock - rows[:, compiled.TOLD_AT]))
+        weight, trials = kept * rows[:, compiled.WEIGHT], kept * rows[:, compiled.TRIALS]
         heard = weight > 0.0
-        means = rows[heard, compiled.MEAN]
-        variances = rows[heard, compiled.NOISE] / weight[heard] + rows[heard, compiled.SYSTEMATIC]
-        if not means.size:
+        noise = rows[heard, compiled.NOISE]
+        if not noise.size:
             return
-        mu, tau2 = compiled.variance_between(means, variances)
-        typical = 1.0 / float(np.mean(1.0 / variances))
-        self.prior_mean = float(mu)
-        self.prior_variance = max(float(tau2), PRIOR_FLOOR * typical, 1e-300)
+        self.prior_mean, self.prior_variance = _prior(
+            rows[heard, compiled.MEAN], noise / weight[heard] + rows[heard, compiled.SYSTEMATIC]
+        )
         self.stats[:, compiled.PRIOR_MEAN] = self.prior_mean
         self.stats[:, compiled.PRIOR_VARIANCE] = self.prior_variance
-        self.shared[compiled.TYPICAL_NOISE] = float(np.mean(rows[heard, compiled.NOISE]))
+        typical = float(np.mean(noise))
+        self.shared[compiled.TYPICAL_NOISE] = typical
+        self.shared[compiled.PRIOR_WORTH] = max(typical / self.prior_variance, 1.0)
+        tie = self.shared[compiled.TIE]
+        if not math.isnan(tie):
+            told = np.flatnonzero(trials > 0.0)
+            told = told[:: math.ceil(len(told) / MOST_ARMS_COMPARED)]
+            p, worth = choice.rate_prior(weight[told], trials[told])
+            self.shared[compiled.RATE], self.shared[compiled.RATE_WORTH] = p, worth
+            size = self.prior_mean - tie
+            noise = p * typical + size**2 * p * (1.0 - p)
+            variance = p**2 * self.prior_variance + size**2 * p * (1.0 - p) / (worth + 1.0)
+            self.shared[compiled.PRIOR_WORTH] = max(noise / variance, 1.0)
 
     def update_posterior(self) -> None:
         """Compute posterior mean and standard deviation of all arms at the present clock."""
         self.shared[compiled.CLOCK] = self.log.clock
-        compiled.posterior(np.arange(len(self.stats)), self.stats, self.shared, self.mean, self.std)
+        choice.posterior(np.arange(len(self.stats)), self.stats, self.shared, self.mean, self.std)
 
     def posterior_now(self) -> tuple[Array, Array]:
         """Return posterior mean and standard deviation of all arms at the present clock, (n,)."""
         mean, std = np.empty_like(self.mean), np.empty_like(self.std)
-        compiled.posterior(np.arange(len(self.stats)), self.stats, self.shared, mean, std)
+        choice.posterior(np.arange(len(self.stats)), self.stats, self.shared, mean, std)
         return mean, std
+
+
+def _prior(means: Array, variances: Array) -> tuple[float, float]:
+    """Return mean and variance of the prior of arms with these means up to errors."""
+    mu, tau2 = compiled.variance_between(means, variances)
+    typical = 1.0 / float(np.mean(1.0 / variances))
+    return float(mu), max(float(tau2), PRIOR_FLOOR * typical, 1e-300)
 
 
 def _levels(size: Array, far: float, count: int) -> Array:

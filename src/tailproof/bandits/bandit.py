@@ -36,9 +36,8 @@ class Bandit:
     """Choose among arms online, for the best mean payoff, with nothing to know in advance.
 
     Upper confidence bounds on robust means: each `ask` returns the arm with the largest posterior
-    mean plus a multiple of its posterior standard deviation; for arms with coordinates or a given
-    similarity, the arm with the largest value in a draw from the posterior. Means, noise levels,
-    truncation, the prior that arms share and the kernel are estimated from the payoffs
+    mean plus a multiple of its posterior standard deviation. Means, noise levels, truncation, the
+    prior that arms share and the kernel of arms with coordinates are estimated from the payoffs
     (docs/bandit.md). There is no guarantee; intervals are practical, except those of
     `confidence_sequence`.
 
@@ -54,7 +53,7 @@ class Bandit:
     half_life
         Number of payoffs after which a payoff counts half, for payoffs that drift; None: for ever.
     explore
-        Factor of the posterior standard deviation in the bounds and draws of `ask`: 1 is the
+        Factor of the posterior standard deviation in the bounds of `ask`: 1 is the
         default amount of exploration, 0 always plays the best estimate, 2 explores more.
     grid
         Number of values of each continuous parameter where `arms` is a `Space`.
@@ -92,17 +91,16 @@ class Bandit:
         self._similarity = checked_similarity(similarity, self._arms)
         self._rng = checks.generator(seed)
         n = len(self._arms)
-        self._statistics = ArmStatistics(n, self.half_life)
         self._prior: KernelPrior | None = None
-        if self._arms.inputs is not None or self._similarity is not None:
+        related = self._arms.inputs is not None or self._similarity is not None
+        self._statistics = ArmStatistics(n, self.half_life, splits=not related)
+        if related:
             self._prior = KernelPrior(self._arms.inputs, self._similarity)
         self._active = np.ones(n, dtype=bool)
         self._pending = np.zeros(n, dtype=np.int64)
         kernel = self._prior is not None
         first = exploration.KERNEL_DESIGN_ARMS if kernel else exploration.DESIGN_ARMS
         self._design = self._rng.permutation(n)[:first]
-        self._factor = self.explore
-        self._active_at_refresh = self._active.copy()  # which the factor was computed for
 
     # -- asking
 
@@ -128,7 +126,9 @@ class Bandit:
             if self._prior is None:
                 arm = exploration.best_bound(s, active, self._pending, self.explore)
             else:
-                arm = exploration.draw_arm(s, self._prior, active, self._factor, self._rng)
+                arm = exploration.best_bound_of_curve(
+                    s, self._prior, active, self._pending, self.explore
+                )
         self._pending[arm] += 1
         return arm
 
@@ -212,14 +212,11 @@ class Bandit:
 
     def _refreshed(self) -> None:
         """Adapt to shared quantities that were estimated anew."""
-        self._active_at_refresh = self._active.copy()
         if self._prior is not None:
             s = self._statistics
             if s.log.restarted == s.log.count:  # from the log alone; so is the kernel
                 self._prior = KernelPrior(self._arms.inputs, self._similarity)
             self._prior.refresh(s)
-            competitors = exploration.count_competitors(s, self._prior, self._active)
-            self._factor = self.explore * exploration.draw_width(competitors, s.log.count)
 
     # -- arms and earlier payoffs
 

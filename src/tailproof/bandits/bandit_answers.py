@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import gammaincinv, ndtri
 
+from tailproof._compiled import arm_choice as choice
 from tailproof._compiled import arm_statistics as compiled
 from tailproof.bandits.arm_statistics import ArmStatistics
 from tailproof.bandits.exploration import REACH
@@ -44,12 +45,12 @@ def best_probabilities(
         return np.asarray(active / max(int(active.sum()), 1))
     if prior is not None:
         for _ in range(draws):
-            scores = prior.draw(statistics, rng, 1.0)
+            scores = prior.draw(statistics, rng)
             scores[~active] = -np.inf
             wins[scores.argmax()] += 1.0
         return wins / draws
     mean, std = posterior(statistics, prior)
-    arms = compiled.contenders(mean, std, active, REACH)
+    arms = choice.contenders(mean, std, active, REACH)
     rows = max(1, _DRAWS_AT_ONCE // arms.size)
     for start in range(0, draws, rows):
         size = (min(rows, draws - start), arms.size)
@@ -84,14 +85,33 @@ def estimate(
 def _posterior_interval(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float
 ) -> tuple[Array, Array, Array]:
-    """Answer by the posterior alone: mean, lower and upper end of every arm, the user's units."""
+    """Return mean, lower and upper end of every arm by the posterior alone, in the user's units.
+
+    The posterior is taken as normal. Where payoffs are split and none lies on one side of the tie,
+    it is taken as a gamma law on the other side: of arms whose payoffs are all tied it is skewed.
+    """
     mean, std = posterior(statistics, prior)
-    mean, half = sign * mean, float(ndtri(0.5 + 0.5 * level)) * std
-    return mean, mean - half, mean + half
+    half = float(ndtri(0.5 + 0.5 * level)) * std
+    low, high = mean - half, mean + half
+    tie, payoffs = statistics.shared[compiled.TIE], statistics.log.payoffs
+    if (payoffs >= tie).all():  # never where payoffs are not split: the tie is nan
+        low, high = (tie + end for end in _gamma_ends(mean - tie, std, level))
+    elif (payoffs <= tie).all():
+        low, high = (tie - end for end in _gamma_ends(tie - mean, std, level)[::-1])
+    return (mean, low, high) if sign > 0.0 else (-mean, -high, -low)
+
+
+def _gamma_ends(mean: Array, std: Array, level: float) -> tuple[Array, Array]:
+    """Return the ends of the central interval of gamma laws with these means and deviations."""
+    mean = np.maximum(mean, 1e-300)
+    shape = np.minimum((mean / np.maximum(std, 1e-9 * mean)) ** 2, 1e12)
+    tail = 0.5 * (1.0 - level)
+    low, high = (mean * gammaincinv(shape, q) / shape for q in (tail, 1.0 - tail))
+    return low, high
 
 
 def _payoffs_by_arm(statistics: ArmStatistics) -> Iterator[tuple[int, Array]]:
-    """Yield the arms whose answers rest on their own payoffs, and these."""
+    """Yield the arms that are judged by their own payoffs, and these."""
     log, counts = statistics.log, statistics.counts.astype(np.int64)
     order = np.argsort(log.arms, kind="stable")
     ends = np.cumsum(counts)

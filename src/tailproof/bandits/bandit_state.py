@@ -30,15 +30,12 @@ MOST_COUNTED = 2**53  # clocks and stamps are whole numbers in float64
 def to_state(bandit: Bandit) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays that describe a `Bandit`."""
     arms, log = bandit._arms, bandit._statistics.log
-    active_at_refresh = np.ones(len(arms), dtype=np.int64)
-    active_at_refresh[: len(bandit._active_at_refresh)] = bandit._active_at_refresh
     arrays: Arrays = {
         "log.arms": log.arms,
         "log.payoffs": log.payoffs,
         "log.stamps": log.stamps[: log.restarted],  # the others follow from the clock
         "log.sources": log.sources,
         "active": bandit._active.astype(np.int64),
-        "active_at_refresh": active_at_refresh,
         "pending": bandit._pending,
         "design": bandit._design.astype(np.int64),
     }
@@ -93,14 +90,12 @@ def from_state(header: Any, arrays: Arrays) -> Bandit:
     ):
         raise ValueError("its sources are not distinct names.")
     active = take(arrays, "active", (n,), np.int64) != 0
-    active_at_refresh = take(arrays, "active_at_refresh", (n,), np.int64) != 0
     pending = take(arrays, "pending", (n,), np.int64)
     if pending.min() < 0:
         raise ValueError("its number of pending payoffs is below 0.")
     payoffs = take(arrays, "log.payoffs", (count,))
-    bandit._active = active_at_refresh[:first].copy()
     _fill(bandit, header, told, payoffs, arrays)
-    _tell_again(bandit, told, payoffs, arms, events, active_at_refresh)
+    _tell_again(bandit, told, payoffs, arms, events)
     bandit._statistics.log.set_sources(sources, list(header["sources"]))
     bandit._active, bandit._pending = active, pending.copy()
     bandit._design = _checked_design(bandit, header, arrays, first)
@@ -166,7 +161,6 @@ def _tell_again(
     payoffs: NDArray[np.float64],
     arms: Any,
     events: list[tuple[int, str, int]],
-    active_at_refresh: NDArray[np.bool_],
 ) -> None:
     """Tell a saved `Bandit` the later payoffs again, as `events` say, and add its arms."""
     place, outside = len(bandit), bandit._sign * payoffs
@@ -180,7 +174,6 @@ def _tell_again(
         elif kind == "arms":
             here = len(bandit._active)
             bandit.add_arms(arms[here : here + k])
-            bandit._active = active_at_refresh[: here + k].copy()
 
 
 def _checked_design(bandit: Bandit, header: Any, arrays: Arrays, first: int) -> NDArray[np.int64]:

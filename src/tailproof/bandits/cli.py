@@ -52,7 +52,7 @@ def add_parser(commands: Any) -> None:
     add("--at-least", type=int, default=20, metavar="N", help=what)
     what = "payoffs after which a payoff counts half (default: none)"
     add("--half-life", type=float, metavar="N", help=what)
-    what = "factor on the spread of Bandit's draws; 0 explores nothing (default: %(default)g)"
+    what = "factor on the width of Bandit's bounds; 0 explores nothing (default: %(default)g)"
     add("--explore", type=float, default=1.0, metavar="X", help=what)
     add_out(parser, None, f"{JSON_NAME} and {PLOT_NAME}")
     add_seed(parser)

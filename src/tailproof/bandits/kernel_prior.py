@@ -7,10 +7,14 @@ arm with robust mean m_i and squared standard error e_i then contributes
 
     D_i = 1 / (e_i + t_i),   A = I / s^2 + Phi^T D Phi,   w | m ~ N(A^-1 Phi^T D (m - mu), A^-1),
 
-and d given w as usual. A payoff changes D at one arm: a rank-one change of the factor of A. K is
-the Matern kernel with nu = 5/2 over coordinates scaled to [0, 1], one lengthscale a dimension, or
-a given similarity. Lengthscales, s^2 and tau^2 maximize the marginal likelihood of the m_i, times a
-weak prior, over a coarse grid, each time the payoffs have grown by half.
+and d given w as usual. A payoff changes D at one arm: a rank-one change of the factor of A and of
+the variances diag(Phi A^-1 Phi^T). K is the Matern kernel with nu = 5/2 over coordinates scaled to
+[0, 1], one lengthscale a dimension, or a given similarity. Each time the payoffs have grown by
+half, lengthscales and s^2 / tau^2 maximize the marginal likelihood of the m_i, times a weak prior,
+over a coarse grid; then s^2 + tau^2 is its posterior mean under a half-Cauchy prior, as for
+independent arms. The arms played are those that looked good, whose means lie close together: the
+most likely variance is often too small by far, and arms that were never played, in all of a
+region, would not be tried.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ FIT_GROWTH = 1.5
 LENGTHSCALES = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0)  # of [0, 1]
 SMOOTH_SHARES = (0.1, 0.5, 0.9, 0.99)  # s^2 / (s^2 + tau^2)
 VARIANCE_STEPS = (0.25, 0.5, 2.0, 4.0)
+SPREADS, SPREAD_STEPS = (0.02, 3.0), 16  # roots of the variance, in ranges of the means
 LENGTHSCALE_STEPS = (0.5, 2.0, 4.0)
 _ROUNDING = 1e-10
 
@@ -75,19 +80,13 @@ class KernelPrior:
         self.right = np.zeros(self._features.shape[1])
         self.precision = np.zeros(len(self._inputs))  # D of each arm
         self.told = np.zeros(len(self._inputs))  # the robust means taken in
+        self.smooth_variances = np.zeros(len(self._inputs))  # posterior ones, of Phi w
         self._weights: Array | None = None  # posterior mean of w
 
     @property
     def rank(self) -> int:
         """Number of feature directions of the kernel prior."""
         return int(self._features.shape[1])
-
-    @property
-    def distinct_share(self) -> float:
-        """Effective number of different arms, (tr K)^2 / tr K^2, over their number."""
-        p = self.parameters
-        share = p.nugget / (p.nugget + p.smooth_variance)
-        return share + (1.0 - share) * self._distinct
 
     # -- kernel
 
@@ -108,8 +107,6 @@ class KernelPrior:
             return self._kernel_matrix(everything, np.array([i]), scale)[:, 0]
 
         self._features, _ = pivoted_cholesky(np.ones(len(everything)), column, 1e-6, MAX_RANK)
-        inner = self._features.T @ self._features
-        self._distinct = float(np.trace(inner) ** 2 / np.square(inner).sum()) / len(everything)
         self._left_out = np.maximum(1.0 - np.square(self._features).sum(axis=1), 0.0)
 
     def set_parameters(self, parameters: KernelParameters) -> None:
@@ -131,7 +128,6 @@ class KernelPrior:
 
     def condition(self, statistics: ArmStatistics) -> None:
         """Compute the posterior of the weights w of the kernel prior from all arms."""
-        self.mean, self.unit = statistics.prior_mean, math.sqrt(statistics.prior_variance)
         means, error, played = self._scaled(statistics)
         self.precision = np.zeros(len(self._inputs))
         self.precision[played] = 1.0 / (error[played] + self.independent[played])
@@ -141,6 +137,8 @@ class KernelPrior:
         self.factor = np.ascontiguousarray(cholesky(matrix, lower=True))
         self.right = weighted.T @ means[played]
         self.told = np.where(played, means, 0.0)
+        half = solve_triangular(self.factor, self._features.T, lower=True, check_finite=False)
+        self.smooth_variances = np.square(half).sum(axis=0)
         self._weights = None
 
     def update(self, statistics: ArmStatistics, arm: int) -> None:
@@ -153,14 +151,29 @@ class KernelPrior:
         own = p.nugget + p.smooth_variance * self._left_out[arm]
         precision = 1.0 / (error + own)
         change = precision - self.precision[arm]
-        phi = self._features[arm]
-        step = math.sqrt(abs(change)) * phi
-        if not factor_loops.add_rank_one(self.factor, step, 1.0 if change >= 0.0 else -1.0):
+        if not self._change_precision(self.factor, self.smooth_variances, arm, change):
             self.condition(statistics)
             return
+        phi = self._features[arm]
         self.right += phi * (precision * mean - self.precision[arm] * self.told[arm])
         self.precision[arm], self.told[arm] = precision, mean
         self._weights = None
+
+    def _change_precision(self, factor: Array, variances: Array, arm: int, change: float) -> bool:
+        """Add to D at one arm, in the factor of A and the variances of the smooth part, O(n r).
+
+        Returns False, with both spoilt, if A is not safely positive definite any more.
+        """
+        phi = self._features[arm]
+        v = phi.copy()
+        factor_loops.solve_lower(factor, v)
+        factor_loops.solve_transposed(factor, v)
+        along = self._features @ v  # covariances with the smooth part of the arm
+        step = math.sqrt(abs(change)) * phi
+        if not factor_loops.add_rank_one(factor, step, 1.0 if change >= 0.0 else -1.0):
+            return False
+        variances -= change * along**2 / (1.0 + change * along[arm])
+        return True
 
     @property
     def independent(self) -> Array:
@@ -179,8 +192,8 @@ class KernelPrior:
 
     # -- answers
 
-    def draw(self, statistics: ArmStatistics, rng: np.random.Generator, factor: float) -> Array:
-        """Return one draw of the arms' means, (n,), its deviation from the mean times `factor`."""
+    def draw(self, statistics: ArmStatistics, rng: np.random.Generator) -> Array:
+        """Return one draw of the arms' means, (n,)."""
         deviation = rng.standard_normal(self.rank)
         factor_loops.solve_transposed(self.factor, deviation)
         both = self._features @ np.stack([self._mean_weights(), deviation], axis=1)
@@ -188,17 +201,44 @@ class KernelPrior:
         share, std = self._independent_posterior(error, played)
         center = both[:, 0] + share * (means - both[:, 0])
         noise = std * rng.standard_normal(len(center))
-        drawn = center + factor * ((1.0 - share) * both[:, 1] + noise)
+        drawn = center + (1.0 - share) * both[:, 1] + noise
         return np.asarray(self.mean + self.unit * drawn)
 
-    def posterior(self, statistics: ArmStatistics) -> tuple[Array, Array]:
-        """Return posterior mean and standard deviation of all arms, (n,) each."""
+    def posterior(
+        self, statistics: ArmStatistics, pending: Indices | None = None
+    ) -> tuple[Array, Array]:
+        """Return posterior mean and standard deviation of all arms, (n,) each.
+
+        `pending` (n,) are numbers of payoffs to come: these lower the deviations alone.
+        """
         means, error, played = self._scaled(statistics)
         share, std = self._independent_posterior(error, played)
         smooth = self._features @ self._mean_weights()
         center = smooth + share * (means - smooth)
-        variance = (1.0 - share) ** 2 * self._smooth_variances() + std**2
+        variances = self.smooth_variances
+        if pending is not None and pending.any():
+            error, variances = self._with_pending(statistics, pending, error)
+            share, std = self._independent_posterior(error, played | (pending > 0))
+        variance = (1.0 - share) ** 2 * np.maximum(variances, 0.0) + std**2
         return self.mean + self.unit * center, self.unit * np.sqrt(variance)
+
+    def _with_pending(
+        self, statistics: ArmStatistics, pending: Indices, error: Array
+    ) -> tuple[Array, Array]:
+        """Return squared errors of arms and smooth variances when pending payoffs have come."""
+        arms = np.flatnonzero(pending)
+        rows, weight = statistics.stats[arms], statistics.effective[arms]
+        typical = statistics.shared[compiled.TYPICAL_NOISE]
+        noise = np.where(weight > 0.0, rows[:, compiled.NOISE], typical)
+        error = error.copy()
+        error[arms] = (noise / (weight + pending[arms]) + rows[:, compiled.SYSTEMATIC]) / (
+            self.unit**2
+        )
+        precision = 1.0 / (error[arms] + self.independent[arms])
+        factor, variances = self.factor.copy(), self.smooth_variances.copy()
+        for arm, change in zip(arms.tolist(), precision - self.precision[arms], strict=True):
+            self._change_precision(factor, variances, arm, max(float(change), 0.0))
+        return error, variances
 
     def _scaled(self, statistics: ArmStatistics) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return robust means and squared standard errors in our unit, and which arms have any."""
@@ -217,15 +257,10 @@ class KernelPrior:
         share = np.where(played, t / (t + np.where(played, error, 1.0)), 0.0)
         return share, np.sqrt(np.where(played, share * error, t))
 
-    def _smooth_variances(self) -> Array:
-        """Return the posterior variance of the smooth part of every arm, (n,)."""
-        half = solve_triangular(self.factor, self._features.T, lower=True, check_finite=False)
-        return np.square(half).sum(axis=0)
-
     def share_prior(self, statistics: ArmStatistics) -> None:
         """Set the centers from which the robust means and the pooled residuals are computed."""
         smooth = self.mean + self.unit * (self._features @ self._mean_weights())
-        variance = self.unit**2 * (self._smooth_variances() + self.independent)
+        variance = self.unit**2 * (np.maximum(self.smooth_variances, 0.0) + self.independent)
         statistics.stats[:, compiled.PRIOR_MEAN] = smooth
         statistics.stats[:, compiled.PRIOR_VARIANCE] = variance
         center, std = self.posterior(statistics)
@@ -276,6 +311,7 @@ class KernelPrior:
                             for c in LENGTHSCALE_STEPS
                         ]
                     )
+        search.average_variance()
         return search.best
 
 
@@ -296,6 +332,26 @@ class _Search:
             value = self._likelihood(candidate)
             if value > self._value:
                 self.best, self._value = candidate, value
+
+    def average_variance(self) -> None:
+        """Multiply both variances so that their sum is its posterior mean.
+
+        The prior of its root is half-Cauchy with the range of the means as its scale, as that of
+        independent arms (`_compiled.arm_statistics.variance_between`).
+        """
+        now = self.best
+        total = now.smooth_variance + now.nugget
+        span = float(self._means.max() - self._means.min()) or 1.0
+        factors, logs = [], []
+        for root in np.geomspace(*SPREADS, SPREAD_STEPS):
+            c = (root * span) ** 2 / total
+            p = replace(now, smooth_variance=c * now.smooth_variance, nugget=c * now.nugget)
+            factors.append(c)
+            logs.append(self._likelihood(p) + math.log(root / (1.0 + root * root)))
+        shares = np.exp(np.array(logs) - max(logs))
+        shares /= shares.sum()
+        c = float(shares @ factors)
+        self.best = replace(now, smooth_variance=c * now.smooth_variance, nugget=c * now.nugget)
 
     def _likelihood(self, p: KernelParameters) -> float:
         """Return the log likelihood of the arms' means under parameters of the kernel prior."""
@@ -323,9 +379,10 @@ class _Search:
 def _log_prior(p: KernelParameters) -> float:
     """Return the log prior of the kernel's parameters, which prefers smooth means, but a constant.
 
-    ln(lengthscale / 0.3) and ln(variance) / 1.5 are standard normal, the share of the nugget is
-    exponential with mean 0.4; it decides while few arms have payoffs.
+    Over the dimensions, ln(lengthscale / 0.3) has a mean with deviation 0.7, and deviations from it
+    with deviation 0.4; the share of the nugget is exponential with mean 0.4. It decides while few
+    arms have payoffs.
     """
-    total = p.smooth_variance + p.nugget
-    scales = sum(math.log(scale / 0.3) ** 2 for scale in p.lengthscale)
-    return -0.5 * (scales + (math.log(total) / 1.5) ** 2) - 2.5 * p.nugget / total
+    logs = np.log(np.array(p.lengthscale) / 0.3)
+    scales = (logs.mean() / 0.7) ** 2 + np.square((logs - logs.mean()) / 0.4).sum()
+    return float(-0.5 * scales - 2.5 * p.nugget / (p.smooth_variance + p.nugget))
