@@ -109,10 +109,10 @@ def split_moments(row, shared, kept, more, judged):  # type: ignore[no-untyped-d
         error = noise_of_m / weight + row[SYSTEMATIC]
         m += m_variance / (m_variance + error) * (row[MEAN] - m)
         error = noise_of_m / (weight + more * p) + row[SYSTEMATIC]
-        m_variance = m_variance * error / (m_variance + error)
+        m_variance *= error / (m_variance + error)
     elif more > 0.0:
         error = noise_of_m / (more * p)
-        m_variance = m_variance * error / (m_variance + error)
+        m_variance *= error / (m_variance + error)
     size = m - shared[TIE]
     mean = shared[TIE] + p * size
     variance = p * p * m_variance + size * size * p_variance + p_variance * m_variance

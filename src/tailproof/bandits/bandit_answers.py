@@ -98,7 +98,7 @@ def _posterior_interval(
         low, high = (tie + end for end in _gamma_ends(mean - tie, std, level))
     elif (payoffs <= tie).all():
         low, high = (tie - end for end in _gamma_ends(tie - mean, std, level)[::-1])
-    return (mean, low, high) if sign > 0.0 else (-mean, -high, -low)
+    return (mean.copy(), low, high) if sign > 0.0 else (-mean, -high, -low)
 
 
 def _gamma_ends(mean: Array, std: Array, level: float) -> tuple[Array, Array]:
