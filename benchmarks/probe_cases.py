@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tailproof as tp
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 
 ARMS = tp.Finite(np.linspace(0.0, 1.0, 9)[:, None])
 LABELS = tp.Finite(["ant", "bee", "cat"])

@@ -28,7 +28,7 @@ from probe_cases import (
     predicted,
     told,
 )
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 
 BAD_PAYOFFS = (math.nan, math.inf, -math.inf, "x", None, 1e300, [1.0, math.nan], True, {})
 BAD_PLACES = (None, -1, 99, 10**30, 0.5, "nobody", [], {}, [[]], [[0.123, 4.0]], np.nan, object())

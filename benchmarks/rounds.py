@@ -28,7 +28,7 @@ from rounds_floors import Call, Floor, Observed, feature_floor, observe, ridge_f
 from rounds_literal import WARM_UP, compare
 from rounds_report import markdown
 from tailproof._util.threads import single_thread
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 
 SECTIONS = ("growth", "literal", "scale")
 FLOORS = ("lapack", "update")

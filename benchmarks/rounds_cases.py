@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tailproof as tp
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.bandits.low_rank import kernel_coordinates
-from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.kernels import Kernel
 
 Array = NDArray[np.float64]

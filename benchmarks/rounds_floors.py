@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 
 Array = NDArray[np.float64]
 Call = Callable[[], object]

@@ -12,7 +12,7 @@ import numpy as np
 
 import tailproof as tp
 from rounds_cases import KERNELS, Case, Payoffs, run_rounds
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.bandits.posterior.dictionary_features import rank_tolerance
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))

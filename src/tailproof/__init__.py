@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tailproof.bandits.arm_optimizer import ArmOptimizer
     from tailproof.bandits.arms import Box, Finite
     from tailproof.bandits.bandit import Bandit
     from tailproof.bandits.box_optimizer import BoxOptimizer
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     )
     from tailproof.bandits.guarantees import Guarantee, TheoryWarning
     from tailproof.bandits.huber_policies import heavy_oful, one_pass_huber
-    from tailproof.bandits.optimizer import ArmOptimizer
     from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, moma_gp_ucb, rcgp_ucb, tgp_ucb
     from tailproof.bandits.schedules import CustomSchedule, MomentBound, SubGaussian
     from tailproof.comparison.analysis import compare
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
         SquaredExponential,
         Sum,
     )
-    from tailproof.search.loop import Result, maximize, minimize
+    from tailproof.search.loop import maximize, minimize
     from tailproof.search.optimizer import Optimizer
     from tailproof.search.options import Options
+    from tailproof.search.results import Result
     from tailproof.search.space.configurations import Configurations
     from tailproof.search.space.parameters import Choice, Fixed, Float, Int
     from tailproof.search.space.space import Space
@@ -62,7 +63,7 @@ _MODULES = {
         "RandomFourier",
     ),
     "bandits.guarantees": ("Guarantee", "TheoryWarning"),
-    "bandits.optimizer": ("ArmOptimizer",),
+    "bandits.arm_optimizer": ("ArmOptimizer",),
     "bandits.huber_policies": ("heavy_oful", "one_pass_huber"),
     "bandits.policies": ("ata_gp_ucb", "gp_ucb", "moma_gp_ucb", "rcgp_ucb", "tgp_ucb"),
     "bandits.schedules": ("CustomSchedule", "MomentBound", "SubGaussian"),
@@ -77,9 +78,10 @@ _MODULES = {
         "SquaredExponential",
         "Sum",
     ),
-    "search.loop": ("Result", "maximize", "minimize"),
+    "search.loop": ("maximize", "minimize"),
     "search.optimizer": ("Optimizer",),
     "search.options": ("Options",),
+    "search.results": ("Result",),
     "search.space.configurations": ("Configurations",),
     "search.space.parameters": ("Choice", "Fixed", "Float", "Int"),
     "search.space.space": ("Space",),
@@ -153,6 +155,7 @@ def _read_version() -> str:
 
 
 def __getattr__(name: str) -> Any:
+    """Load a public name of tailproof, from the module that defines it, on first use."""
     if name == "__version__":
         globals()[name] = _read_version()
         return globals()[name]
@@ -166,4 +169,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """List the public names of tailproof."""
     return sorted([*__all__, "__version__"])

@@ -14,13 +14,13 @@ else:
 
 
 def _end(*_: object) -> None:
-    """End the process with one line, and the exit code that a shell expects after Ctrl-C."""
+    """End `python -m tailproof` with one line, and the exit code a shell expects after Ctrl-C."""
     os.write(2, b"tailproof: interrupted.\n")
     os._exit(130)
 
 
 def run() -> None:
-    """Run the command line of this process, and exit."""
+    """Handle Ctrl-C, import the command line and run it as a process: `python -m tailproof`."""
     default = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
     if default:  # not ignored, as in the background of a script
         _signal.signal(_signal.SIGINT, _end)

@@ -31,7 +31,7 @@ tailproof COMMAND --help shows a command's options; start with docs/getting-star
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    """Run the command `demo`."""
+    """Run the command `demo` of the command line."""
     from tailproof import demo
 
     return demo.main(arguments.out)
@@ -111,7 +111,7 @@ def _reader_is_gone() -> bool:
 
 
 def run_as_process() -> None:
-    """Run the command line of this process, and exit."""
+    """Run the command line, `main`, in a process of its own, and exit."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the results are there; ending takes a moment
     sys.exit(code)

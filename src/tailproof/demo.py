@@ -60,7 +60,7 @@ class Sizes:
 
 
 def main(out: Path, sizes: Sizes | None = None, seed: int = 0) -> int:
-    """Run the demo into the folder `out`; return the exit code, 130 if it was interrupted."""
+    """Run `tailproof demo` into the folder `out`; return the exit code, 130 if interrupted."""
     try:
         return _run_demo(out, Sizes() if sizes is None else sizes, seed)
     except KeyboardInterrupt:
@@ -124,7 +124,7 @@ def _empty_demo_folder(out: Path) -> None:
 
 
 def summary_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the demo's summary: best observed, recommended, truly best setting under `HEADER`.
+    """Return the summary of `tailproof demo`: best observed, recommended, truly best setting.
 
     Parameters
     ----------

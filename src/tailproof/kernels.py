@@ -42,12 +42,15 @@ class _Arithmetic:
     """The operators that all kernels share."""
 
     def __add__(self: Kernel, other: Kernel) -> Sum:
+        """Return the sum of two kernels."""
         return Sum(self, other)
 
     def __mul__(self: Kernel, other: Kernel | float) -> Product | Scaled:
+        """Return the product of two kernels, or a scaled kernel."""
         return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
 
     def __rmul__(self: Kernel, other: float) -> Scaled:
+        """Return a scaled kernel."""
         return Scaled(self, other)
 
 
@@ -62,7 +65,7 @@ def _lengthscale(name: str, value: float | Sequence[float]) -> float | tuple[flo
 
 
 def scaled_inputs(X: Array, lengthscale: float | tuple[float, ...]) -> Array:
-    """Divide each column of `X` (n, d) by its lengthscale."""
+    """Divide each column of a kernel's inputs `X` (n, d) by its lengthscale."""
     if isinstance(lengthscale, tuple) and len(lengthscale) != X.shape[1]:
         raise ValueError(
             f"`lengthscale` must have one entry or one a dimension, but got {len(lengthscale)} "
@@ -169,7 +172,7 @@ LARGE_ORDER = 50.0
 
 
 def _log_smooth_matern(z: Array, nu: float) -> Array:
-    """ln k for large nu, from the uniform expansion of K_nu (DLMF 10.41.4), k(0) = 1.
+    """ln k of a Matern kernel, k(0) = 1, for large nu: the uniform expansion (DLMF 10.41.4).
 
     The large terms cancel by hand: nu (ln(1 + h/2) - h) with h = sqrt(1 + z^2/nu^2) - 1.
     """
@@ -181,7 +184,7 @@ def _log_smooth_matern(z: Array, nu: float) -> Array:
 
 
 def _bessel_series(p: Array, nu: float) -> Array:
-    """ln(1 - u_1/nu + u_2/nu^2 - u_3/nu^3 + u_4/nu^4), u_k the polynomials of DLMF 10.41.10."""
+    """ln(1 - u_1/nu + u_2/nu^2 - u_3/nu^3 + u_4/nu^4) of a Matern kernel, u_k of DLMF 10.41.10."""
     q = p * p
     u1 = p * (3.0 - 5.0 * q) / 24.0
     u2 = q * (81.0 - q * (462.0 - 385.0 * q)) / 1152.0
@@ -294,6 +297,7 @@ class _Pair(_Arithmetic):
     _combine: ClassVar[Callable[[Array, Array], Array]]
 
     def __post_init__(self) -> None:
+        """Check that both are kernels."""
         checks.fields(self, left=_kernel, right=_kernel)
 
     def matrix(self, X: Array, Y: Array) -> Array:
@@ -343,6 +347,7 @@ class Scaled(_Arithmetic):
     factor: float
 
     def __post_init__(self) -> None:
+        """Check the kernel and its factor."""
         checks.fields(self, base=_kernel, factor=checks.positive)
 
     def matrix(self, X: Array, Y: Array) -> Array:
@@ -387,6 +392,7 @@ class Columns(_Arithmetic):
     columns: tuple[int, ...] | int
 
     def __post_init__(self) -> None:
+        """Check the kernel and the columns that it looks at."""
         checks.fields(self, base=_kernel, columns=_columns)
 
     def matrix(self, X: Array, Y: Array) -> Array:

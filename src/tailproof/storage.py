@@ -148,7 +148,7 @@ def _refuse_constant(constant: str) -> float:
 
 
 def _array(member: str, content: bytes) -> tuple[str, NDArray[Any]]:
-    """Return the name and the array of a member; its size must be what its npy header says."""
+    """Return name and array of a state file's member; its size must be what its npy header says."""
     name, stream = member.removesuffix(ARRAY_SUFFIX), io.BytesIO(content)
     if name == member or np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError(f"its member {member} is not an array.")
@@ -162,7 +162,7 @@ def _array(member: str, content: bytes) -> tuple[str, NDArray[Any]]:
 def take(
     arrays: Arrays, name: str, shape: tuple[int, ...], dtype: type[np.generic] = np.float64
 ) -> NDArray[Any]:
-    """Remove and return the array `name`, which must be of this shape and dtype."""
+    """Remove and return the array `name` of a state file, which must be of this shape and dtype."""
     array = arrays.pop(name)
     if array.shape != shape or array.dtype != dtype:
         raise ValueError(
@@ -173,7 +173,7 @@ def take(
 
 
 def encode(name: str, value: Any, arrays: Arrays, types: Mapping[str, type]) -> Any:
-    """Return `value` as JSON; arrays inside it go to `arrays` under names that start with `name`.
+    """Return `value` as JSON for a state file; arrays inside it go to `arrays`, named after `name`.
 
     Plain values, tuples, arrays and the dataclasses in `types` (by class name) can be encoded.
     """
@@ -200,7 +200,7 @@ def encode(name: str, value: Any, arrays: Arrays, types: Mapping[str, type]) -> 
 
 
 def decode(value: Any, arrays: Arrays, types: Mapping[str, type]) -> Any:
-    """Return what `encode` was given, lists as tuples; its arrays are removed from `arrays`."""
+    """Return what `encode` put into a state file, lists as tuples; `arrays` loses its arrays."""
     if isinstance(value, list):
         return tuple(decode(entry, arrays, types) for entry in value)
     if not isinstance(value, dict):

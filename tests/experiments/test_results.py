@@ -3,7 +3,7 @@
 import pytest
 
 from figure_records import falling, plan_of
-from tailproof.experiments.comparisons import regrets
+from tailproof.experiments.measures import regrets
 from tailproof.experiments.results import summary, timings
 
 

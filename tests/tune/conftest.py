@@ -17,8 +17,8 @@ RUN = f"""
 import argparse, sys
 from tailproof.tune import cli
 if __name__ == "__main__":
-    from tailproof.tune import plots
-    plots.picture = lambda analysis, name: {BLANK!r}
+    from tailproof.tune import report
+    report.picture = lambda analysis, name: {BLANK!r}
     parser = argparse.ArgumentParser(prog="tailproof")
     cli.add_parser(parser.add_subparsers(dest="command", required=True))
     arguments = parser.parse_args()
@@ -35,9 +35,9 @@ def real_pictures():
 def _blank_pictures(request, monkeypatch):
     """Draw nothing in reports, which takes half of the time of a small session, unless asked to."""
     if "real_pictures" not in request.fixturenames:
-        from tailproof.tune import plots
+        from tailproof.tune import report
 
-        monkeypatch.setattr(plots, "picture", lambda analysis, name: BLANK)
+        monkeypatch.setattr(report, "picture", lambda analysis, name: BLANK)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from tailproof.tune.display import ProgressDisplay, format_params
+from tailproof.tune.display import TuneDisplay, format_params
 from tailproof.tune.trial_queue import TrialCounts
 from tailproof.tune.worker import STOPPED, Event
 
@@ -16,7 +16,7 @@ def feed(stream, monkeypatch, **more):
     """Show three trials, one a second; return what was written."""
     monkeypatch.setenv("TERM", "xterm")
     now = [0.0]
-    display = ProgressDisplay(4, True, stream=stream, clock=lambda: now[0], **more)
+    display = TuneDisplay(4, True, stream=stream, clock=lambda: now[0], **more)
     with display:
         display.event(Event("read", TrialCounts()))
         for i, value in enumerate([2.5, None, 1.5]):
@@ -58,7 +58,7 @@ def test_long_settings_are_cut_to_the_width_of_the_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    with ProgressDisplay(4, True, stream=stream) as display:
+    with TuneDisplay(4, True, stream=stream) as display:
         display.event(Event("end", TrialCounts(), 123, {"option": "x" * 200}, 1.25, 0.5))
     row = next(line for line in stream.getvalue().splitlines() if "123" in line)
     assert "1.25" in row
@@ -69,7 +69,7 @@ def test_long_settings_are_cut_to_the_width_of_the_terminal(monkeypatch):
 def test_the_settings_of_running_trials_are_shown(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    with ProgressDisplay(4, True, stream=stream, clock=lambda: 0.0) as display:
+    with TuneDisplay(4, True, stream=stream, clock=lambda: 0.0) as display:
         display.event(Event("start", TrialCounts(running=1), 7, {"threads": 3}))
     row = next(line for line in reversed(stream.getvalue().splitlines()) if "running  " in line)
     assert row.split()[-4:] == ["7", "running", "0.0", "threads=3"]
@@ -77,7 +77,7 @@ def test_the_settings_of_running_trials_are_shown(monkeypatch):
 
 def test_a_run_that_the_end_of_the_session_stops_has_not_failed(monkeypatch):
     stream = io.StringIO()
-    with ProgressDisplay(4, True, stream=stream) as display:
+    with TuneDisplay(4, True, stream=stream) as display:
         display.event(Event("end", TrialCounts(), 2, {"n": 1}, None, 0.5, STOPPED))
     assert "trial 2 stopped: the session ends; the setting goes back" in stream.getvalue()
     assert "failed" not in stream.getvalue()
@@ -96,7 +96,7 @@ def test_settings_fit_on_a_line():
 
 def test_long_reasons_are_cut(monkeypatch):
     stream = io.StringIO()
-    with ProgressDisplay(4, True, stream=stream) as display:
+    with TuneDisplay(4, True, stream=stream) as display:
         display.event(Event("end", TrialCounts(), 7, {}, None, 0.5, "\x1b[2J" + "why " * 10_000))
     line = next(line for line in stream.getvalue().splitlines() if "trial 7 failed" in line)
     assert line.startswith("trial 7 failed: \\x1b[2Jwhy why")
@@ -106,7 +106,7 @@ def test_long_reasons_are_cut(monkeypatch):
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_cause_of_a_wait_is_said_at_once_and_the_time_left_does_not_climb(quiet):
     now, stream = [0.0], io.StringIO()
-    with ProgressDisplay(12, True, stream=stream, quiet=quiet, clock=lambda: now[0]) as display:
+    with TuneDisplay(12, True, stream=stream, quiet=quiet, clock=lambda: now[0]) as display:
         display.event(Event("read", TrialCounts()))
         now[0] = 20.0
         display.event(Event("read", TrialCounts(complete=2)))

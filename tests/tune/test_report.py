@@ -1,8 +1,10 @@
+import xml.etree.ElementTree as ET
+
 from tailproof._util.html import render
 from tailproof.search.space.parameters import Float
 from tailproof.search.space.space import Space
 from tailproof.tune.analysis import analyze
-from tailproof.tune.report import report_page, report_values
+from tailproof.tune.report import PICTURES, pictures, report_page, report_values
 from tailproof.tune.study import distributions
 from tune_studies import SPACE, optuna
 
@@ -70,3 +72,12 @@ def test_a_study_of_one_parameter_without_failures_and_times_has_a_report(real_p
     assert "Pairs of parameters" not in page
     assert "Time a trial" not in page
     assert page.count("data:image/svg+xml;base64,") == 4
+
+
+def test_every_picture_is_well_formed_and_holds_no_script(analysis, real_pictures):
+    drawn = pictures(analysis)
+    assert drawn.keys() == set(PICTURES) - {"seconds"}
+    for svg in drawn.values():
+        root = ET.fromstring(svg)
+        assert root.tag.endswith("svg")
+        assert not [element for element in root.iter() if element.tag.endswith("script")]

@@ -48,7 +48,7 @@ EXPLORE = 0.75  # width of the upper confidence bounds, where 1 would be that of
 
 @njit(cache=True)
 def gather(last, previous, payoffs, stamps, arm, clock, decay, most, x, w):  # type: ignore[no-untyped-def]
-    """Copy the newest payoffs of an arm, at most `most`, and their weights; return how many."""
+    """Compiled: copy an arm's newest payoffs, at most `most`, with weights; return how many."""
     n = 0
     t = last[arm]
     while t >= 0 and n < most:
@@ -66,7 +66,7 @@ def gather(last, previous, payoffs, stamps, arm, clock, decay, most, x, w):  # t
 
 @njit(cache=True)
 def solve_level(x, w, n, center, law, target):  # type: ignore[no-untyped-def]
-    """Index of the smallest level b of the grid that meets the target.
+    """Compiled: index of the smallest level b of the grid that meets the target.
 
     sum_i w_i min((x_i - center)^2 / b^2, 1) + PSEUDO_PAYOFFS law[SHARE] <= target.
     """
@@ -88,7 +88,7 @@ def solve_level(x, w, n, center, law, target):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def level_of_share(law, share):  # type: ignore[no-untyped-def]
-    """Index of the smallest level b with law[SHARE] = E[min(r^2 / b^2, 1)] <= share."""
+    """Compiled: index of the smallest level b with law[SHARE] = E[min(r^2 / b^2, 1)] <= share."""
     low = 0
     high = law.shape[1] - 1
     while low < high:
@@ -102,7 +102,7 @@ def level_of_share(law, share):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  # type: ignore[no-untyped-def]
-    """Huber mean of weighted payoffs with a level from `solve_level`, shrunk to the prior.
+    """Compiled: Huber mean of weighted payoffs, its level by `solve_level`, shrunk to the prior.
 
     The center c solves sum_i w_i clip(x_i - c, -b, b) = prior_weight (c - prior_mean). The
     target of the level is factor ln(1 + m), at least LEAST_TARGET, at most LARGEST_SHARE m; m is
@@ -149,7 +149,7 @@ def huber_fit(x, w, n, start, prior_mean, prior_weight, law, shared, factor):  #
 
 @njit(cache=True)
 def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type: ignore[no-untyped-def]
-    """Fit the statistics of the given arms anew, from their payoffs in the log."""
+    """Compiled: fit the statistics of the given arms anew, from their payoffs in the log."""
     most = 1
     for arm in arms:
         most = max(most, int(stats[arm, COUNT]))
@@ -188,7 +188,7 @@ def fit_arms(arms, last, previous, payoffs, stamps, stats, law, shared):  # type
 
 @njit(cache=True)
 def add_payoff(arm, t, last, previous, payoffs, stamps, stats, law, shared):  # type: ignore[no-untyped-def]
-    """Link payoff t of the log to its arm, and update the arm; a fit only if it is due."""
+    """Compiled: link payoff t of the log to its arm, update the arm, and fit it if that is due."""
     previous[t] = last[arm]
     last[arm] = t
     row = stats[arm]
@@ -209,7 +209,7 @@ def add_payoff(arm, t, last, previous, payoffs, stamps, stats, law, shared):  # 
 
 @njit(cache=True)
 def link_payoffs(first, count, told_arms, last, previous, stats):  # type: ignore[no-untyped-def]
-    """Link payoffs first .. count - 1 of the log to their arms, without updating the arms' fits."""
+    """Compiled: link payoffs first .. count - 1 of the log to their arms, without fits."""
     for t in range(first, count):
         arm = told_arms[t]
         previous[t] = last[arm]
@@ -219,7 +219,7 @@ def link_payoffs(first, count, told_arms, last, previous, stats):  # type: ignor
 
 @njit(cache=True)
 def pooled_residuals(told_arms, payoffs, first, count, stride, center, leverage):  # type: ignore[no-untyped-def]
-    """Residuals of every `stride`-th payoff from `first` on, of arms with a leverage below 1.
+    """Compiled: residuals of every `stride`-th payoff from `first` on, of arms of leverage below 1.
 
     The variance of y - center is (1 - leverage) times that of a payoff, which is made up for.
     """
@@ -235,7 +235,7 @@ def pooled_residuals(told_arms, payoffs, first, count, stride, center, leverage)
 
 @njit(cache=True)
 def pooled_law(residuals, levels, target):  # type: ignore[no-untyped-def]
-    """Return `law` (5, M) of residuals on a grid of levels; `target` is the pooled level's."""
+    """Compiled: `law` (5, M) of residuals on a grid of levels; `target` is the pooled level's."""
     law = np.zeros((5, levels.size))
     n = residuals.size
     for j in range(levels.size):
@@ -267,7 +267,7 @@ def pooled_law(residuals, levels, target):  # type: ignore[no-untyped-def]
 def choose_factor(  # type: ignore[no-untyped-def]
     arms, last, previous, payoffs, stamps, stats, law, shared, factors, most
 ):
-    """Return the factor with the least estimated error of arm means.
+    """Compiled: return the factor with the least estimated error of arm means.
 
     factors[0], the largest level, is the reference: its means m_0 have little bias. A factor's
     means m have error e = E[v / n] plus the variance h between arms of their bias b, estimated as
@@ -319,7 +319,7 @@ def choose_factor(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def variance_between(means, variances):  # type: ignore[no-untyped-def]
-    """Mean and variance of the law N(mu, tau^2) of the arms' means, given these up to errors.
+    """Compiled: mean and variance of the law N(mu, tau^2) of the arms' means, known up to errors.
 
     tau^2 is its posterior mean, mu the weighted mean at this tau^2. The prior of tau is half-Cauchy
     with the range of the means as its scale (Gelman 2006), mu is integrated over (restricted
@@ -364,7 +364,7 @@ def variance_between(means, variances):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def posterior(arms, stats, shared, mean, std):  # type: ignore[no-untyped-def]
-    """Write posterior mean and standard deviation of the given arms under their normal priors."""
+    """Compiled: write posterior mean and standard deviation of arms under their normal priors."""
     for arm in arms:
         row = stats[arm]
         prior = row[PRIOR_VARIANCE]
@@ -381,7 +381,7 @@ def posterior(arms, stats, shared, mean, std):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[no-untyped-def]
-    """Return the active arm with the largest upper confidence bound (see `bandits.exploration`).
+    """Compiled: the active arm with the largest upper confidence bound (see `bandits.exploration`).
 
     mean_i + c s_i sqrt(2 ln+(t / n_i)), c = explore EXPLORE, t the total weight of all payoffs, n_i
     that of the arm with its pending ones and with the payoffs that the prior is worth, s_i its
@@ -437,7 +437,7 @@ def best_bound(explore, pending, active, stats, shared, mean):  # type: ignore[n
 
 @njit(cache=True)
 def contenders(mean, std, active, reach):  # type: ignore[no-untyped-def]
-    """Arms whose mean + reach std is at least the best mean - reach std: the others cannot win."""
+    """Compiled: arms whose mean + reach std is at least the best mean - reach std."""
     n = mean.size
     bar = -np.inf
     for i in range(n):
@@ -454,7 +454,7 @@ def contenders(mean, std, active, reach):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def count_competitors(mean, std, active, reach):  # type: ignore[no-untyped-def]
-    """Count the active arms whose mean + reach std is above the best mean."""
+    """Compiled: count the active arms whose mean + reach std is above the best mean."""
     best = -np.inf
     for i in range(mean.size):
         if active[i]:

@@ -31,7 +31,7 @@ def add_rank_one(L, x, sign):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def solve_transposed(L, b):  # type: ignore[no-untyped-def]
-    """Overwrite b with L^(-T) b."""
+    """Overwrite b with L^(-T) b, L a Cholesky factor."""
     for i in range(b.size - 1, -1, -1):
         total = b[i]
         for k in range(i + 1, b.size):
@@ -41,7 +41,7 @@ def solve_transposed(L, b):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def solve_lower(L, b):  # type: ignore[no-untyped-def]
-    """Overwrite b with L^(-1) b."""
+    """Overwrite b with L^(-1) b, L a Cholesky factor."""
     for i in range(b.size):
         total = b[i]
         for k in range(i):

@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True)
 def drawn_arms(variance, counts, uniforms, q, each_round):  # type: ignore[no-untyped-def]
-    """Return the arms that enter, in order: each draw succeeds with p = min(q variance, 1).
+    """Return the arms that enter a dictionary, in order, by draws with p = min(q variance, 1).
 
     With `each_round` an arm played N times has N draws and enters if one succeeds, which has
     probability 1 - (1 - p)^N; else it has one. Arms never played have none.
@@ -32,7 +32,10 @@ SMALL = 32  # up to this rank `_condition_bound` is quicker than eigenvalues
 
 @njit(cache=True)
 def _condition_bound(gram):  # type: ignore[no-untyped-def]
-    """Return trace(G) |L^(-1)|_F^2, at least the condition number of G = L L^T; inf if it fails."""
+    """Return trace(G) |L^(-1)|_F^2, at least the condition of a dictionary's Gram matrix G = L L^T.
+
+    It is infinite if the factorization fails.
+    """
     r = gram.shape[0]
     factor = np.zeros((r, r))
     inverse = np.zeros((r, r))
@@ -61,7 +64,7 @@ def _condition_bound(gram):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def spans_all(psi, arms, share):  # type: ignore[no-untyped-def]
-    """Whether `spanned` surely leaves nothing out, for more than r arms; finds no vectors."""
+    """Whether a dictionary of more than r arms surely spans all: `spanned` leaves nothing out."""
     rows = psi[arms]
     gram = np.dot(rows.T, rows)
     if gram.shape[0] <= SMALL and 2.0 * share * _condition_bound(gram) < 1.0:
@@ -72,7 +75,7 @@ def spans_all(psi, arms, share):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _deviation_from_identity(gram):  # type: ignore[no-untyped-def]
-    """Return the largest absolute entry of a Gram matrix less the identity."""
+    """Compiled: the largest absolute entry of a dictionary's Gram matrix less the identity."""
     largest = 0.0
     for i in range(gram.shape[0]):
         for j in range(gram.shape[1]):
@@ -82,7 +85,7 @@ def _deviation_from_identity(gram):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def spanned(psi, arms, share):  # type: ignore[no-untyped-def]
-    """Singular value decomposition E S F^T of the rows `arms` of psi (n, r), by the smaller Gram.
+    """Singular value decomposition E S F^T of a dictionary's rows of psi (n, r), by a small Gram.
 
     Return S (k,), E (m, k), F (r, k); squared values up to `share` of the largest are left out,
     which may leave none.

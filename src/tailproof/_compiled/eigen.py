@@ -20,7 +20,7 @@ _EPS = np.finfo(np.float64).eps
 # that size is corrected by the rebuilt weights.
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _poles_below(offsets, weights, x, start, stop):  # type: ignore[no-untyped-def]
-    """Sum and derivative of weights_i / (offsets_i - x) over start <= i < stop."""
+    """Sum and derivative of weights_i / (offsets_i - x), start <= i < stop, for the eigenvalues."""
     value = 0.0
     slope = 0.0
     for i in range(start, stop):
@@ -33,7 +33,10 @@ def _poles_below(offsets, weights, x, start, stop):  # type: ignore[no-untyped-d
 
 @njit(cache=True, error_model="numpy")
 def _two_pole_step(c, left, right, slope_left, slope_right, value):  # type: ignore[no-untyped-def]
-    """Step to the root of c + s_l / (left - h) + s_r / (right - h), which is `value` at h = 0."""
+    """Step toward an eigenvalue, the root of c + s_l / (left - h) + s_r / (right - h).
+
+    The sum is `value` at h = 0.
+    """
     a = (left + right) * value - left * right * (slope_left + slope_right)
     b = left * right * value
     root = np.sqrt(max(a * a - 4.0 * b * c, 0.0))
@@ -44,7 +47,10 @@ def _two_pole_step(c, left, right, slope_left, slope_right, value):  # type: ign
 
 @njit(cache=True, error_model="numpy")
 def _secular_root(k, poles, weights, gaps):  # type: ignore[no-untyped-def]
-    """Find the k-th root of 1 + sum_i weights_i / (poles_i - x); gaps_i becomes poles_i - x."""
+    """Find the k-th eigenvalue, a root of 1 + sum_i weights_i / (poles_i - x).
+
+    gaps_i becomes poles_i - x.
+    """
     p = poles.size
     last = k == p - 1
     width = weights.sum() if last else poles[k + 1] - poles[k]
@@ -175,14 +181,14 @@ def add_outer(values, vectors, a):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy")
 def solved_column(roots, vectors, coordinates, j):  # type: ignore[no-untyped-def]
-    """Return A V^(-1) a_j for the rows a of A, shape (n,); roots are 1/sqrt(values)."""
+    """Return A V^(-1) a_j, (n,), from V's eigendecomposition; roots are 1/sqrt(values)."""
     rotated = np.dot(vectors, coordinates[j]) * roots * roots
     return np.dot(coordinates, np.dot(rotated, vectors))
 
 
 @njit(cache=True, error_model="numpy")
 def add_payoff(values, roots, vectors, leverage, coordinates, j):  # type: ignore[no-untyped-def]
-    """Update V = A^T N A + ridge and the leverages a^T V^(-1) a for one more payoff at arm j.
+    """Update the eigendecomposition of V = A^T N A + ridge and the leverages for a payoff at arm j.
 
     Return ln(1 + leverage_j), the increase of ln |V|.
     """
@@ -197,7 +203,7 @@ def add_payoff(values, roots, vectors, leverage, coordinates, j):  # type: ignor
 
 @njit(cache=True, error_model="numpy")
 def mean_weights(directions, copies, sums, roots, vectors):  # type: ignore[no-untyped-def]
-    """Return V^(-1/2) W^T r_hat, the coordinates of the mean (Alg. 2, line 6)."""
+    """Return V^(-1/2) W^T r_hat, the weights of the mean, from V's eigendecomposition (Alg. 2)."""
     combined = np.dot(copies * sums, directions)
     return np.dot(np.dot(vectors, combined) * roots, vectors)
 

@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, error_model="numpy")
 def effective_payoffs(rows, counts):  # type: ignore[no-untyped-def]
-    """(sum |u|)^2 / sum u^2 of each row of u (u, n), where entry j occurs counts_j times.
+    """(sum |u|)^2 / sum u^2 of each row of u (u, n), entry j counts_j times, for medians of means.
 
     That is n for n equal weights; 0 for a row of zeros.
     """

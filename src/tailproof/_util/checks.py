@@ -48,12 +48,12 @@ _NO_NUMBERS = (str, bytes, bytearray, memoryview, bool, np.bool_)
 
 
 def _no_number_message(name: str, value: Any) -> str:
-    """Return the message for an argument that is no finite number."""
+    """Return the message of a check that refuses what is no finite number."""
     return f"`{name}` must be a finite number, but got {name}={_shown_argument(value)}."
 
 
 def _shown_argument(value: Any) -> str:
-    """Return an argument as error messages show it, at most 80 characters."""
+    """Return the value that a check refuses as its error shows it, at most 80 characters."""
     try:
         text = repr(value)
     except ValueError:  # an integer of thousands of digits

@@ -36,7 +36,7 @@ def exit_on_interrupt(command: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def blocked(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Block signals; a process started meanwhile inherits the mask.
+    """Block Ctrl-C or other signals; a process started meanwhile inherits the mask.
 
     A terminal sends Ctrl-C to all processes. A worker that has not installed its own handlers yet
     would die of it with a traceback.

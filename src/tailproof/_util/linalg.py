@@ -41,7 +41,7 @@ def asymmetry(gram: Array, tile: int = 512) -> float:
 
 
 def is_surely_definite(gram: Array, scale: float) -> bool:
-    """Whether no eigenvalue can be below -1e-13 scale: far cheaper than finding the eigenvalues.
+    """Whether no eigenvalue of a matrix can be below -1e-13 scale, without finding the eigenvalues.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class DataFileError(ValueError):
     """A data file that cannot be read or does not have the expected form."""
 
 
-class Columns:
+class TableColumns:
     """Columns of a file, collected chunk by chunk: `columns[name]` is an array of shape (rows,).
 
     A text column is kept as integer codes; `labels[name]` maps its distinct cells, in the order of
@@ -32,6 +32,7 @@ class Columns:
     """
 
     def __init__(self) -> None:
+        """Start without columns of the table."""
         self.rows = 0
         self.labels: dict[str, dict[str, int]] = {}
         self._row_chunks: dict[str, list[NDArray[Any]]] = {}
@@ -104,7 +105,7 @@ class CsvTable:
         *,
         allow_missing: bool = False,
         progress: Callable[[int], None] | None = None,
-    ) -> Columns:
+    ) -> TableColumns:
         """Read the columns `numbers` as finite floats and `text` as text; once only.
 
         With `allow_missing`, empty cells, NA and NaN are read as NaN instead of being refused.
@@ -113,7 +114,7 @@ class CsvTable:
         places = {name: self._column_place(name) for name in (*numbers, *text)}
         if not numbers:
             self.fail("no column of numbers")
-        columns = Columns()
+        columns = TableColumns()
         for rows in self._row_chunks(columns):
             for name in numbers:
                 values = self._column_numbers(rows, places[name], columns.rows, allow_missing)
@@ -133,7 +134,7 @@ class CsvTable:
             self.fail(f"no column {name!r} among {', '.join(map(repr, self.header))}")
         return self.header.index(name)
 
-    def _row_chunks(self, columns: Columns) -> Iterator[Rows]:
+    def _row_chunks(self, columns: TableColumns) -> Iterator[Rows]:
         """Yield the rows of the CSV file in chunks, each row as wide as the header."""
         width = len(self.header)
         blank: Rows = []  # at the end of a chunk of one column: dropped unless a row follows

@@ -14,7 +14,7 @@ _limits: Any = None
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """Limit BLAS and OpenMP of this process to one thread.
+    """Limit the threads of BLAS and OpenMP in this process to one.
 
     The matrices here are small, and several worker processes share the cores. Several threads may
     be inside at the same time, as in a Dask worker: the limit holds until the last one leaves.

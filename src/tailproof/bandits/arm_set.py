@@ -168,7 +168,7 @@ def grid_arms(space: ParameterSpace, points: int) -> ArmSet:
 
 
 def _configuration_key(configuration: Mapping[str, Any]) -> Any:
-    """Return a hashable form; 1, 1.0 and True are different values of a choice."""
+    """Return a hashable form of an arm's configuration; 1, 1.0 and True are different values."""
     items = []
     for name, value in configuration.items():
         plain = value.item() if isinstance(value, np.generic) else value

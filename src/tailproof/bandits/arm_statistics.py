@@ -272,7 +272,7 @@ class ArmStatistics:
 
 
 def _levels(size: Array, far: float, count: int) -> Array:
-    """Return the grid of truncation levels (GRID,) for residuals of positive `size`.
+    """Return the grid of truncation levels (GRID,) of the arms' residuals of positive `size`.
 
     It is fine in the range of most residuals and reaches, in coarse steps, so far that nothing is
     truncated.

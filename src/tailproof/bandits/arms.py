@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from tailproof._util import checks
 
 if TYPE_CHECKING:  # in quotes below, which ruff does not read
+    from tailproof.bandits.arm_optimizer import ArmOptimizer  # noqa: F401
     from tailproof.bandits.box_optimizer import BoxOptimizer  # noqa: F401
-    from tailproof.bandits.optimizer import ArmOptimizer  # noqa: F401
 
 Array = NDArray[np.float64]
 OptimizerOf = TypeVar("OptimizerOf", covariant=True)
 
 
-class ArmSet(Generic[OptimizerOf]):
+class PolicyArms(Generic[OptimizerOf]):
     """A set of arms, with the type of the optimizer that a policy on it is."""
 
     inputs: Array  # (k, d), the points at which kernels are checked: all arms, if finitely many
 
 
-class Finite(ArmSet["ArmOptimizer"]):
+class Finite(PolicyArms["ArmOptimizer"]):
     """A finite set of arms.
 
     Parameters
@@ -79,6 +79,7 @@ class Finite(ArmSet["ArmOptimizer"]):
         self.inputs.flags.writeable = False
 
     def __len__(self) -> int:
+        """Return the number of arms of a finite set."""
         return len(self.inputs)
 
     def __repr__(self) -> str:
@@ -161,7 +162,7 @@ class Finite(ArmSet["ArmOptimizer"]):
         return index
 
 
-class Box(ArmSet["BoxOptimizer"]):
+class Box(PolicyArms["BoxOptimizer"]):
     """All points x of R^d with lower <= x <= upper: the continuous domain of the paper.
 
     Parameters
@@ -238,7 +239,7 @@ def _corner(name: str, value: ArrayLike) -> Array:
 
 
 def _checked_labels(labels: Any) -> tuple[str | int, ...]:
-    """Return labels that are all text or all integers, and distinct."""
+    """Return labels of a finite set of arms, all text or all integers, and distinct."""
     result = tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
     if {type(label) for label in result} not in ({str}, {int}):
         raise ValueError(f"`arms` as labels must be all text or all integers, but got {labels!r}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits import guarantees as g
 from tailproof.bandits import schedules
-from tailproof.bandits.arms import ArmSet, Box, Finite
+from tailproof.bandits.arm_optimizer import ArmOptimizer
+from tailproof.bandits.arms import Box, Finite, PolicyArms
 from tailproof.bandits.box_optimizer import BoxOptimizer
 from tailproof.bandits.estimators import DirectionEstimator, MedianOfMeans, TruncateDirections
 from tailproof.bandits.features import (
@@ -26,7 +26,7 @@ from tailproof.bandits.features import (
     FeatureMap,
     Nystrom,
 )
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.policy_run import PolicyConfig
 from tailproof.bandits.posterior.base import PosteriorInputs
 from tailproof.bandits.posterior.box import (
     BoxFeaturePosterior,
@@ -40,11 +40,9 @@ from tailproof.bandits.posterior.features import FeaturePosterior
 from tailproof.bandits.posterior.nystrom import NystromPosterior, Sampling
 from tailproof.bandits.posterior.ridge import SPAN_ROUNDING, RidgePosterior
 from tailproof.bandits.posterior.robust_conjugate import RobustConjugatePosterior
-from tailproof.bandits.run import PolicyConfig
 from tailproof.bandits.schedules import MomentBound, Schedule, Setting
 from tailproof.bandits.stationarity import (
     contains_precomputed,
-    is_stationary,
     stationary_distance,
 )
 from tailproof.kernels import Kernel
@@ -55,9 +53,9 @@ Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def common_options(
-    space: ArmSet[Any], kernel: Kernel, ridge: float, beta_multiplier: float
+    space: PolicyArms[Any], kernel: Kernel, ridge: float, beta_multiplier: float
 ) -> dict[str, Any]:
-    """Check the arguments that all policies have, and return the options among them."""
+    """Check what all policies are assembled from, and return the options among it."""
     if not isinstance(space, Finite | Box):
         allowed = "Finite(arms) or Box(lower, upper)"
         raise ValueError(f"`space` must be {allowed}, but got space={space!r}.")
@@ -84,7 +82,7 @@ def common_options(
 def theory_options(
     moment: MomentBound | None, norm_bound: float | None, horizon: int, failure_probability: float
 ) -> dict[str, Any]:
-    """Check the constants of the theorems, also where the schedule does not use them."""
+    """Check the theorems' constants that a policy is assembled with, whatever its schedule uses."""
     if moment is not None:
         checks.instance("moment", moment, MomentBound, "a MomentBound(alpha, v)")
     return {
@@ -98,7 +96,7 @@ def theory_options(
 
 
 def _schedule_setting(options: dict[str, Any]) -> Setting:
-    """Return the constants of the theorems that a schedule needs, from a policy's options."""
+    """Return the theorems' constants that the schedule of an assembled policy needs."""
     for name in ("moment", "norm_bound"):
         if options[name] is None:
             raise ValueError(
@@ -109,7 +107,7 @@ def _schedule_setting(options: dict[str, Any]) -> Setting:
 
 
 def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimizer:
-    """Build GP-UCB or TGP-UCB."""
+    """Assemble GP-UCB or TGP-UCB."""
     options, X, schedule = config.options, config.space.inputs, config.options["schedule"]
     chosen: Schedule = schedule
     if isinstance(schedule, str):
@@ -123,15 +121,15 @@ def ridge_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimize
         limit = SPAN_ROUNDING * float(config.kernel.diagonal(X).max())
         basis = SpanBasis(config.kernel, limit, config.space.dimension)
         box_posterior = BoxRidgePosterior(inputs, basis)
-        found = _ridge_guarantee(config, chosen)
+        found = g.ridge_guarantee(config, chosen)
         return _box_optimizer(config, box_posterior, chosen, found, rng, start)
     posterior = RidgePosterior(config.kernel, X, ridge, lambda t: chosen.truncation(t, 0))
-    guarantee = _ridge_guarantee(config, chosen)
+    guarantee = g.ridge_guarantee(config, chosen)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
 
 
 def robust_conjugate_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
-    """Build RCGP-UCB."""
+    """Assemble RCGP-UCB."""
     options = config.options
     rng = checks.generator(seed)
     announce_compilation(ucb_argmax)
@@ -147,35 +145,6 @@ def robust_conjugate_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer:
     return ArmOptimizer(config, posterior, options["schedule"], guarantee, rng, start)
 
 
-def _ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> g.Guarantee:
-    """Return the guarantee of GP-UCB or TGP-UCB under a schedule."""
-    # By exact type: a subclass may compute another beta.
-    given: Setting | schedules.SubGaussian
-    if type(schedule) is schedules.Theorem1 and _is_plain(schedule.setting):
-        given = schedule.setting
-        least = _least_diagonal(config)
-        delta, ridge = given.failure_probability, given.ridge
-        repaired = g.theorem1_is_repaired(delta, ridge, least)
-        how = "docs/proofs.md" if repaired else "its growing sub-Gaussian constant taken as it is"
-        theorem = f"Theorem 1, {how}"
-        more = [] if repaired else g.theorem1_hypotheses(delta)
-    elif type(schedule) is schedules.SubGaussian:
-        theorem, given, more = "the self-normalized inequality of appendix B", schedule, []
-    else:
-        return _unproven_schedule(config.options["schedule"])
-    more += _ridge_hypotheses(given.ridge, config)
-    missing = _kernel_hypotheses(config) + more
-    missing += g.beta_hypotheses(config.options["beta_multiplier"])
-    return g.guarantee(g.band_statement(theorem, given.failure_probability, None), missing)
-
-
-def _least_diagonal(config: PolicyConfig) -> float:
-    """Return a lower bound on k(x, x) over the arms."""
-    if isinstance(config.space, Box) and not is_stationary(config.kernel):
-        return 0.0
-    return float(config.kernel.diagonal(config.space.inputs).min())
-
-
 def _box_optimizer(
     config: PolicyConfig,
     posterior: BoxPosterior,
@@ -185,7 +154,7 @@ def _box_optimizer(
     start: Any,
     explicit: ExplicitFeatures | None = None,
 ) -> BoxOptimizer:
-    """Return the optimizer of a policy over a box."""
+    """Assemble the optimizer of a policy over a box."""
     kernel = config.kernel
 
     def distance(offset: NDArray[np.float64]) -> float | None:
@@ -197,19 +166,8 @@ def _box_optimizer(
     return BoxOptimizer(config, posterior, schedule, found, rng, start, distance)
 
 
-def _is_plain(setting: Setting) -> bool:
-    """Whether neither the setting nor its moment bound is of a subclass."""
-    return type(setting) is Setting and type(setting.moment) is MomentBound
-
-
-def _ridge_hypotheses(ridge: float, config: PolicyConfig) -> list[str]:
-    """Return what a schedule made for another ridge violates."""
-    same = ridge == config.options["ridge"]
-    return [] if same else [f"the schedule was made for ridge={ridge:g}."]
-
-
 def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimizer:
-    """Build ATA-GP-UCB or MoMA-GP-UCB."""
+    """Assemble ATA-GP-UCB or MoMA-GP-UCB."""
     options, kernel, X = config.options, config.kernel, config.space.inputs
     features, schedule = options["features"], options["schedule"]
     rng = checks.generator(seed)
@@ -232,7 +190,7 @@ def feature_policy(config: PolicyConfig, seed: Seed) -> ArmOptimizer | BoxOptimi
         posterior = NystromPosterior(inputs, features, sampling, estimator, rng)
     else:
         posterior = FeaturePosterior(inputs, features.embed(kernel, X, rng), estimator)
-    guarantee = _feature_guarantee(config, chosen, posterior.residual, inputs.with_residual)
+    guarantee = g.feature_guarantee(config, chosen, posterior.residual, inputs.with_residual)
     return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)
 
 
@@ -244,7 +202,7 @@ def _box_feature_policy(
     rng: np.random.Generator,
     start: Any,
 ) -> BoxOptimizer:
-    """Build ATA-GP-UCB over a box."""
+    """Assemble ATA-GP-UCB over a box."""
     features, explicit = config.options["features"], None
     posterior: BoxFeaturePosterior
     residual = 0.0
@@ -265,12 +223,12 @@ def _box_feature_policy(
                 f"{explicit.copies.sum():.0f} of {features!r}."
             )
         posterior = BoxFeaturePosterior(inputs, FeatureBasis(explicit))
-    found = _feature_guarantee(config, schedule, residual, inputs.with_residual)
+    found = g.feature_guarantee(config, schedule, residual, inputs.with_residual)
     return _box_optimizer(config, posterior, schedule, found, rng, start, explicit)
 
 
 def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Setting) -> Schedule:
-    """Return the schedule of ATA-GP-UCB that a name stands for."""
+    """Return the schedule that a name stands for when ATA-GP-UCB is assembled."""
     if name == "authors":
         return schedules.AuthorsATA(setting, dictionary=isinstance(features, Nystrom))
     if isinstance(features, Nystrom):
@@ -281,7 +239,7 @@ def _feature_schedule(name: str, features: FeatureMap | Nystrom, setting: Settin
 
 
 def _arm_sampling(features: Nystrom, schedule: str | Schedule, setting: Setting | None) -> Sampling:
-    """Return how the dictionary is drawn: the theorem's way, unless the authors' is asked for."""
+    """Assemble the way a dictionary is drawn: the theorem's, unless the authors' is asked for."""
     authors = schedule == "authors"
     q = features.oversampling
     if q is None:
@@ -296,14 +254,14 @@ def _arm_sampling(features: Nystrom, schedule: str | Schedule, setting: Setting 
 
 
 def _uses_residual_variance(variance: str | None, features: FeatureMap | Nystrom) -> bool:
-    """Whether to use choice (ii) of Algorithm 2; by default the paper's for these features."""
+    """Whether a policy is assembled with choice (ii) of Algorithm 2, by default as in the paper."""
     if variance is None:
         return isinstance(features, Nystrom | Exact)
     return checks.choice("variance", variance, ("i", "ii")) == "ii"
 
 
 def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
-    """Return the number of blocks of MoMA-GP-UCB, a power of two, within the memory limit."""
+    """Return the blocks to assemble MoMA-GP-UCB with, a power of two, within the memory limit."""
     blocks = options["blocks"]
     if blocks is None:
         blocks = 8.0 * math.log(options["horizon"] / options["failure_probability"])
@@ -314,57 +272,3 @@ def _max_store_blocks(options: dict[str, Any], arms: int) -> int:
             f"but got blocks={result}, arms={arms}."
         )
     return result
-
-
-def _feature_guarantee(
-    config: PolicyConfig, schedule: Schedule, residual: float, with_residual: bool
-) -> g.Guarantee:
-    """Return the guarantee of ATA-GP-UCB or MoMA-GP-UCB with these features."""
-    options, X = config.options, config.space.inputs
-    if config.policy == "moma_gp_ucb":
-        return g.guarantee("", ["medians of means in feature directions have no theorem."])
-    features = options["features"]
-    setting = _theorem_setting(schedule, features)
-    if setting is None:
-        return _unproven_schedule(options["schedule"])
-    missing = _kernel_hypotheses(config)
-    box = isinstance(config.space, Box)
-    cover = g.feature_cover(features, residual, config.kernel, X, setting, box=box)
-    missing += cover.missing + g.beta_hypotheses(options["beta_multiplier"])
-    missing += _ridge_hypotheses(setting.ridge, config)
-    if isinstance(features, Nystrom | Exact) and not with_residual:
-        missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
-    theorem = f"{cover.theorem}, with appendix D.1's conditioning on later arms taken as it is"
-    probability, widening = setting.failure_probability, cover.widening
-    statement = g.band_statement(theorem, probability, setting.horizon, widening)
-    return g.guarantee(statement, missing, setting.horizon, cover)
-
-
-def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Setting | None:
-    """Return the constants of a schedule that is a theorem's for these features, or None.
-
-    By exact type and values: a subclass may compute another beta, and Theorem 4's accuracy must be
-    at least that of the features, which is 0 for exact ones.
-    """
-    if type(schedule) is schedules.Theorem3:
-        covered = not isinstance(features, Nystrom | Exact)
-    elif type(schedule) is schedules.Theorem4:
-        accuracy = features.accuracy if isinstance(features, Nystrom) else 0.0
-        covered = isinstance(features, Nystrom | Exact) and schedule.accuracy >= accuracy
-    else:
-        return None
-    return schedule.setting if covered and _is_plain(schedule.setting) else None
-
-
-def _unproven_schedule(schedule: str | Schedule) -> g.Guarantee:
-    """Return the empty guarantee of a schedule that no theorem covers."""
-    authors = "the authors' constants are only order-wise the theorems'."
-    return g.guarantee("", [authors if schedule == "authors" else "the schedule is custom."])
-
-
-def _kernel_hypotheses(config: PolicyConfig) -> list[str]:
-    """Return what the kernel violates of the theorems' hypotheses, and warn of it."""
-    missing = g.kernel_hypotheses(config.kernel, config.space.inputs)
-    for reason in missing:
-        warnings.warn(f"No guarantee: {reason}", g.TheoryWarning, stacklevel=5)
-    return missing

@@ -26,7 +26,7 @@ _DRAWS_AT_ONCE = 2_000_000
 
 
 def posterior(statistics: ArmStatistics, prior: KernelPrior | None) -> tuple[Array, Array]:
-    """Return posterior mean and standard deviation of all arms now, (n,), larger is better."""
+    """Answer with posterior mean and standard deviation of all arms, (n,), larger is better."""
     if prior is not None:
         return prior.posterior(statistics)
     if statistics.half_life is not None:  # older arms have become less certain since their update
@@ -37,7 +37,7 @@ def posterior(statistics: ArmStatistics, prior: KernelPrior | None) -> tuple[Arr
 def best_probabilities(
     statistics: ArmStatistics, prior: KernelPrior | None, active: Flags, draws: int
 ) -> Array:
-    """Return the share of `draws` posterior draws in which each arm is best, (n,)."""
+    """Answer with the share of `draws` posterior draws in which each arm is best, (n,)."""
     rng = np.random.default_rng(0)
     wins = np.zeros(len(active))
     if not active.any() or not statistics.log.count:
@@ -61,7 +61,7 @@ def best_probabilities(
 def estimates(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float
 ) -> tuple[Array, Array, Array]:
-    """Return mean, lower and upper end of every arm, (n,) each, in the user's units."""
+    """Answer with mean, lower and upper end of every arm, (n,) each, in the user's units."""
     mean, lower, upper = _posterior_interval(statistics, prior, sign, level)
     for arm, payoffs in _payoffs_by_arm(statistics):
         mean[arm], lower[arm], upper[arm] = _own_interval(
@@ -73,7 +73,7 @@ def estimates(
 def estimate(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float, arm: int
 ) -> tuple[float, float, float]:
-    """Return mean, lower and upper end of one arm, those of `estimates`."""
+    """Answer with mean, lower and upper end of one arm, those of `estimates`."""
     mean, lower, upper = _posterior_interval(statistics, prior, sign, level)
     ends = float(mean[arm]), float(lower[arm]), float(upper[arm])
     if statistics.counts[arm] < LEAST_OWN_PAYOFFS:
@@ -84,14 +84,14 @@ def estimate(
 def _posterior_interval(
     statistics: ArmStatistics, prior: KernelPrior | None, sign: float, level: float
 ) -> tuple[Array, Array, Array]:
-    """Return mean, lower and upper end of every arm by the posterior alone, in the user's units."""
+    """Answer by the posterior alone: mean, lower and upper end of every arm, the user's units."""
     mean, std = posterior(statistics, prior)
     mean, half = sign * mean, float(ndtri(0.5 + 0.5 * level)) * std
     return mean, mean - half, mean + half
 
 
 def _payoffs_by_arm(statistics: ArmStatistics) -> Iterator[tuple[int, Array]]:
-    """Yield the arms that are judged by their own payoffs, and these."""
+    """Yield the arms whose answers rest on their own payoffs, and these."""
     log, counts = statistics.log, statistics.counts.astype(np.int64)
     order = np.argsort(log.arms, kind="stable")
     ends = np.cumsum(counts)
@@ -106,7 +106,7 @@ def _own_interval(
     level: float,
     posterior_ends: tuple[float, float, float],
 ) -> tuple[float, float, float]:
-    """Return mean, lower and upper from an arm's payoffs, given those of the posterior."""
+    """Answer from an arm's payoffs, given the posterior's ends: mean, lower and upper end."""
     if statistics.half_life is not None:
         return posterior_ends
     own, interval = sample_interval(payoffs, level)

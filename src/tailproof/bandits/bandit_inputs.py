@@ -19,7 +19,7 @@ LARGEST_PAYOFF = 1e150  # squares of a million of them have a finite sum
 
 
 def checked_similarity(similarity: Kernel | None, arms: ArmSet) -> Precomputed | None:
-    """Return a similarity of labels, or raise a ValueError."""
+    """Check the similarity of labels that a `Bandit` is given; raise a ValueError if it is none."""
     if similarity is None:
         return None
     if not isinstance(similarity, Precomputed) or arms.labels is None:
@@ -36,7 +36,7 @@ def checked_similarity(similarity: Kernel | None, arms: ArmSet) -> Precomputed |
 
 
 def checked_payoffs(payoff: Any) -> Array:
-    """Return payoffs (k,), finite and at most LARGEST_PAYOFF in size, or raise a ValueError."""
+    """Check payoffs (k,) told to a `Bandit`: finite, at most LARGEST_PAYOFF in size."""
     payoffs = checks.payoffs("payoff", payoff)
     if payoffs.size and float(np.abs(payoffs).max()) > LARGEST_PAYOFF:
         raise ValueError(
@@ -47,7 +47,7 @@ def checked_payoffs(payoff: Any) -> Array:
 
 
 def checked_numbers(index: int | ArrayLike, arms: int, payoffs: int) -> Indices:
-    """Return arm numbers (k,) below `arms`; one number stands for all `payoffs`."""
+    """Check arm numbers (k,) told to a `Bandit`; one number stands for all `payoffs`."""
     try:
         numbers = np.atleast_1d(np.asarray(index))
     except ValueError as error:
@@ -65,7 +65,7 @@ def checked_numbers(index: int | ArrayLike, arms: int, payoffs: int) -> Indices:
 def read_payoffs(
     path: Path, by: str | None, value: str | None, arms: ArmSet
 ) -> tuple[list[Any], list[Array]]:
-    """Return the arms of a file of payoffs, labels of the type of `arms`, and their payoffs."""
+    """Read a file of payoffs for a `Bandit`: arms, labels of the type of `arms`, and payoffs."""
     from tailproof.tails.files import read_table
 
     table = read_table(path, by=by, value=value)

@@ -28,7 +28,7 @@ MOST_COUNTED = 2**53  # clocks and stamps are whole numbers in float64
 
 
 def to_state(bandit: Bandit) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays that describe a bandit."""
+    """Return the header and the arrays that describe a `Bandit`."""
     arms, log = bandit._arms, bandit._statistics.log
     active_at_refresh = np.ones(len(arms), dtype=np.int64)
     active_at_refresh[: len(bandit._active_at_refresh)] = bandit._active_at_refresh
@@ -66,7 +66,7 @@ def to_state(bandit: Bandit) -> tuple[dict[str, Any], Arrays]:
 
 
 def from_state(header: Any, arrays: Arrays) -> Bandit:
-    """Return the bandit that `to_state` described; the arrays it uses are removed."""
+    """Return the `Bandit` that `to_state` described; the arrays it uses are removed."""
     n, count, labels = header["arms"], header["payoffs"], header["labels"]
     arms = labels if labels is not None else take(arrays, "inputs", (n, header["dimension"]))
     gram = take(arrays, "similarity", (n, n)) if header["similarity"] else None
@@ -109,7 +109,7 @@ def from_state(header: Any, arrays: Arrays) -> Bandit:
 
 
 def _checked_events(header: Any, arms: int) -> list[tuple[int, str, int]]:
-    """Return what happened between the payoffs; places and numbers must be possible."""
+    """Return what happened between the payoffs of a saved `Bandit`, at possible places."""
     events = []
     place, added = checks.integer("restarted", header["restarted"], low=0), 0
     for at, kind, k in header["events"]:
@@ -125,7 +125,7 @@ def _checked_events(header: Any, arms: int) -> list[tuple[int, str, int]]:
 
 
 def _grid(inputs: NDArray[np.float64], configurations: Any) -> ArmSet:
-    """Return the arms of a grid; configurations must be distinct and have the same names."""
+    """Return the arms of a saved `Bandit` on a grid: distinct configurations with equal names."""
     names = {tuple(configuration) for configuration in configurations}
     distinct = {repr(list(configuration.items())) for configuration in configurations}
     if len(names) != 1 or len(distinct) != len(inputs) or len(configurations) != len(inputs):
@@ -140,7 +140,7 @@ def _fill(
     payoffs: NDArray[np.float64],
     arrays: Arrays,
 ) -> None:
-    """Set the payoffs from which everything was estimated last."""
+    """Set the payoffs from which everything in a saved `Bandit` was estimated last."""
     restarted, statistics = header["restarted"], bandit._statistics
     if restarted > len(payoffs):
         raise ValueError("it started again with more payoffs than there are.")
@@ -168,7 +168,7 @@ def _tell_again(
     events: list[tuple[int, str, int]],
     active_at_refresh: NDArray[np.bool_],
 ) -> None:
-    """Tell a bandit the payoffs after those that are there, as `events` say, and add its arms."""
+    """Tell a saved `Bandit` the later payoffs again, as `events` say, and add its arms."""
     place, outside = len(bandit), bandit._sign * payoffs
     for at, kind, k in [*events, (len(payoffs), "end", 0)]:
         for number, payoff in zip(told[place:at].tolist(), outside[place:at].tolist(), strict=True):
@@ -184,7 +184,7 @@ def _tell_again(
 
 
 def _checked_design(bandit: Bandit, header: Any, arrays: Arrays, first: int) -> NDArray[np.int64]:
-    """Return the arms of the first rounds, which were chosen among the arms of the beginning."""
+    """Return the arms of a saved `Bandit`'s first rounds, chosen among those of the beginning."""
     design = take(arrays, "design", (len(arrays["design"]),), np.int64)
     kernel = bandit._prior is not None
     most = exploration.KERNEL_DESIGN_ARMS if kernel else exploration.DESIGN_ARMS

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
-from tailproof.bandits.acquisition import Maximum, candidates, maximize
+from tailproof.bandits.arm_optimizer import TIE, History, Prediction
 from tailproof.bandits.arms import Box
+from tailproof.bandits.box_search import Maximum, candidates, maximize
 from tailproof.bandits.guarantees import Guarantee
-from tailproof.bandits.optimizer import TIE, History, Prediction
+from tailproof.bandits.policy_run import PolicyConfig, PolicyRun
 from tailproof.bandits.posterior.box import BoxPosterior
-from tailproof.bandits.run import PolicyConfig, PolicyRun
 from tailproof.bandits.schedules import Schedule
 
 Array = NDArray[np.float64]

@@ -22,11 +22,11 @@ class Eigensystem(Protocol):
 
     @property
     def roots(self) -> Array:
-        """1 / sqrt(eigenvalue), (r,)."""
+        """1 / sqrt(eigenvalue), (r,), for an estimator."""
 
     @property
     def vectors(self) -> Array:
-        """Eigenvectors in rows, (r, r)."""
+        """Eigenvectors in rows, (r, r), for an estimator."""
 
     leverage: Array  # (n,) a_j^T H^(-1) a_j, by rank-one steps
     slack: Array  # (n,) bound on the rounding error of the leverages

@@ -45,7 +45,7 @@ REACH = 6.0  # standard deviations beyond which no draw is made
 
 
 def draw_width(competitors: float, payoffs: int) -> float:
-    """Return the factor of the posterior standard deviation in draws, for `explore` = 1.
+    """Return the factor of the standard deviation in draws of exploration, for `explore` = 1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def draw_width(competitors: float, payoffs: int) -> float:
 
 
 def count_competitors(statistics: ArmStatistics, prior: KernelPrior, active: Flags) -> float:
-    """Return how many different active arms have mean + 2 std above the best mean."""
+    """Return how many different active arms to explore have mean + 2 std above the best mean."""
     mean, std = prior.posterior(statistics)
     return float(compiled.count_competitors(mean, std, active, 2.0)) * prior.distinct_share
 
@@ -66,7 +66,7 @@ def count_competitors(statistics: ArmStatistics, prior: KernelPrior, active: Fla
 def best_bound(
     statistics: ArmStatistics, active: Flags, pending: NDArray[np.int64], explore: float
 ) -> int:
-    """Return the active arm with the largest upper confidence bound."""
+    """Return the arm to explore: the active one with the largest upper confidence bound."""
     s = statistics
     return int(compiled.best_bound(explore, pending, active, s.stats, s.shared, s.mean))
 
@@ -78,7 +78,7 @@ def draw_arm(
     factor: float,
     rng: np.random.Generator,
 ) -> int:
-    """Return the best active arm of a joint draw from the posterior, its spread times `factor`."""
+    """Return the arm to explore: the best active one of a joint draw, its spread times `factor`."""
     scores = prior.draw(statistics, rng, factor)
     scores[~active] = -np.inf
     return int(scores.argmax())

@@ -361,6 +361,7 @@ class Exact:
     tolerance: float = 1e-10
 
     def __post_init__(self) -> None:
+        """Check the tolerance of the exact features."""
         checks.in_unit_interval("tolerance", self.tolerance, closed_above=False)
 
     def embed(self, kernel: Kernel, X: Array, rng: np.random.Generator) -> Embedding:

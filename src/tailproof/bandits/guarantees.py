@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.bandits import schedules
+from tailproof.bandits.arms import Box
 from tailproof.bandits.features import (
     Exact,
     FeatureMap,
@@ -16,8 +20,13 @@ from tailproof.bandits.features import (
     QuadratureFourier,
     RandomFourier,
 )
-from tailproof.bandits.schedules import Setting, theorem4_oversampling
+from tailproof.bandits.huber_schedules import HeavyOFUL, OnePassHuber
+from tailproof.bandits.schedules import MomentBound, Schedule, Setting, theorem4_oversampling
+from tailproof.bandits.stationarity import is_stationary
 from tailproof.kernels import Kernel, SquaredExponential
+
+if TYPE_CHECKING:
+    from tailproof.bandits.policy_run import PolicyConfig
 
 Array = NDArray[np.float64]
 
@@ -148,7 +157,7 @@ def feature_cover(
 
 
 def _cutoff_share(accuracy: float, residual: float, setting: Setting) -> float:
-    """Return what the cutoff of Nystrom features adds to the band, in units of B.
+    """Return what the cutoff of Nystrom features adds to a theorem's band, in units of B.
 
     The bias is B (1 + sqrt(1/(1 - eps) + residual T / lambda)) sigma, where Theorem 4 has
     B (1 + sqrt(1/(1 - eps))) sigma; sigma <= 1.
@@ -255,3 +264,106 @@ def beta_hypotheses(multiplier: float) -> list[str]:
     """Check that the theorem's beta is not made smaller."""
     smaller = multiplier < 1.0 and not math.isclose(multiplier, 1.0)
     return [f"the theorem's beta is multiplied by {multiplier:g}."] if smaller else []
+
+
+def ridge_guarantee(config: PolicyConfig, schedule: Schedule) -> Guarantee:
+    """Return the guarantee of GP-UCB or TGP-UCB under a schedule."""
+    # By exact type: a subclass may compute another beta.
+    given: Setting | schedules.SubGaussian
+    if type(schedule) is schedules.Theorem1 and _is_plain(schedule.setting):
+        given = schedule.setting
+        least = _least_diagonal(config)
+        delta, ridge = given.failure_probability, given.ridge
+        repaired = theorem1_is_repaired(delta, ridge, least)
+        how = "docs/proofs.md" if repaired else "its growing sub-Gaussian constant taken as it is"
+        theorem = f"Theorem 1, {how}"
+        more = [] if repaired else theorem1_hypotheses(delta)
+    elif type(schedule) is schedules.SubGaussian:
+        theorem, given, more = "the self-normalized inequality of appendix B", schedule, []
+    else:
+        return _unproven_schedule(config.options["schedule"])
+    more += _ridge_hypotheses(given.ridge, config)
+    missing = _kernel_hypotheses(config) + more
+    missing += beta_hypotheses(config.options["beta_multiplier"])
+    return guarantee(band_statement(theorem, given.failure_probability, None), missing)
+
+
+def feature_guarantee(
+    config: PolicyConfig, schedule: Schedule, residual: float, with_residual: bool
+) -> Guarantee:
+    """Return the guarantee of ATA-GP-UCB or MoMA-GP-UCB with these features."""
+    options, X = config.options, config.space.inputs
+    if config.policy == "moma_gp_ucb":
+        return guarantee("", ["medians of means in feature directions have no theorem."])
+    features = options["features"]
+    setting = _theorem_setting(schedule, features)
+    if setting is None:
+        return _unproven_schedule(options["schedule"])
+    missing = _kernel_hypotheses(config)
+    box = isinstance(config.space, Box)
+    cover = feature_cover(features, residual, config.kernel, X, setting, box=box)
+    missing += cover.missing + beta_hypotheses(options["beta_multiplier"])
+    missing += _ridge_hypotheses(setting.ridge, config)
+    if isinstance(features, Nystrom | Exact) and not with_residual:
+        missing.append("the theorem uses variance (ii) of Algorithm 2 with these features.")
+    theorem = f"{cover.theorem}, with appendix D.1's conditioning on later arms taken as it is"
+    probability, widening = setting.failure_probability, cover.widening
+    statement = band_statement(theorem, probability, setting.horizon, widening)
+    return guarantee(statement, missing, setting.horizon, cover)
+
+
+def _least_diagonal(config: PolicyConfig) -> float:
+    """Return a lower bound on k(x, x) over the arms, a hypothesis of Theorem 1's guarantee."""
+    if isinstance(config.space, Box) and not is_stationary(config.kernel):
+        return 0.0
+    return float(config.kernel.diagonal(config.space.inputs).min())
+
+
+def _theorem_setting(schedule: Schedule, features: FeatureMap | Nystrom) -> Setting | None:
+    """Return a schedule's constants if a theorem's guarantee covers these features, or None.
+
+    By exact type and values: a subclass may compute another beta, and Theorem 4's accuracy must be
+    at least that of the features, which is 0 for exact ones.
+    """
+    if type(schedule) is schedules.Theorem3:
+        covered = not isinstance(features, Nystrom | Exact)
+    elif type(schedule) is schedules.Theorem4:
+        accuracy = features.accuracy if isinstance(features, Nystrom) else 0.0
+        covered = isinstance(features, Nystrom | Exact) and schedule.accuracy >= accuracy
+    else:
+        return None
+    return schedule.setting if covered and _is_plain(schedule.setting) else None
+
+
+def _is_plain(setting: Setting) -> bool:
+    """Whether the constants under a guarantee, and their moment bound, are of no subclass."""
+    return type(setting) is Setting and type(setting.moment) is MomentBound
+
+
+def _unproven_schedule(schedule: str | Schedule) -> Guarantee:
+    """Return the empty guarantee under a schedule that no theorem covers."""
+    authors = "the authors' constants are only order-wise the theorems'."
+    return guarantee("", [authors if schedule == "authors" else "the schedule is custom."])
+
+
+def _ridge_hypotheses(ridge: float, config: PolicyConfig) -> list[str]:
+    """Return what a schedule made for another ridge violates of its theorem's hypotheses."""
+    same = ridge == config.options["ridge"]
+    return [] if same else [f"the schedule was made for ridge={ridge:g}."]
+
+
+def _kernel_hypotheses(config: PolicyConfig) -> list[str]:
+    """Return what the kernel violates of the theorems' hypotheses, and warn of it."""
+    missing = kernel_hypotheses(config.kernel, config.space.inputs)
+    for reason in missing:
+        warnings.warn(f"No guarantee: {reason}", TheoryWarning, stacklevel=5)
+    return missing
+
+
+def huber_guarantee(heavy: bool, schedule: Schedule) -> Guarantee:
+    """Return the guarantee of a policy by Huber regression under a schedule."""
+    if not isinstance(schedule, HeavyOFUL | OnePassHuber):
+        return guarantee("", ["the schedule is custom."])
+    paper = "Huang et al. (2023)" if heavy else "Tani and Futami (2026)"
+    reason = f"the band is the one of {paper} for exact features; its proof is not checked here."
+    return guarantee("", [reason])

@@ -9,13 +9,13 @@ from tailproof._compiled import announce_compilation
 from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits import guarantees
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.assembly import Seed, common_options, theory_options
 from tailproof.bandits.features import FeatureMap, Nystrom, check_features
 from tailproof.bandits.huber_schedules import HeavyOFUL, HuberSetting, OnePassHuber
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.policy_run import PolicyConfig
 from tailproof.bandits.posterior.huber import HeavyOFULPosterior, OnePassHuberPosterior
-from tailproof.bandits.run import PolicyConfig
 from tailproof.bandits.schedules import Schedule, check_schedule
 from tailproof.kernels import Kernel
 
@@ -151,13 +151,5 @@ def _huber_policy(policy: str, arguments: dict[str, Any]) -> ArmOptimizer:
     chosen: Schedule = constants if isinstance(schedule, str) else schedule
     if chosen.truncation(1, 0) != math.inf:
         raise ValueError(f"`schedule` must not truncate in {policy}, but got {schedule!r}.")
-    return ArmOptimizer(config, posterior, chosen, _huber_guarantee(heavy, chosen), rng, start)
-
-
-def _huber_guarantee(heavy: bool, schedule: Schedule) -> guarantees.Guarantee:
-    """Return the guarantee of a policy by Huber regression under a schedule."""
-    if not isinstance(schedule, HeavyOFUL | OnePassHuber):
-        return guarantees.guarantee("", ["the schedule is custom."])
-    paper = "Huang et al. (2023)" if heavy else "Tani and Futami (2026)"
-    reason = f"the band is the one of {paper} for exact features; its proof is not checked here."
-    return guarantees.guarantee("", [reason])
+    guarantee = guarantees.huber_guarantee(heavy, chosen)
+    return ArmOptimizer(config, posterior, chosen, guarantee, rng, start)

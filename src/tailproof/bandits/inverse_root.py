@@ -71,7 +71,7 @@ class InverseRoot:
 
 
 def _nodes(low: float, high: float) -> tuple[Array, Array]:
-    """Return shifts s^2 and weights w with sum w / (x + s^2) = x^(-1/2) on low <= x <= high."""
+    """Return shifts s^2 and weights w, sum w / (x + s^2) = x^(-1/2) on low <= x <= high."""
     # Nodes up to the next power of two are found once, for many matrices.
     shifts, weights = _unit_nodes(max(math.ceil(math.log2(high / low)), 0))
     return low * shifts, math.sqrt(low) * weights
@@ -79,7 +79,7 @@ def _nodes(low: float, high: float) -> tuple[Array, Array]:
 
 @functools.lru_cache(maxsize=128)
 def _unit_nodes(octaves: int) -> tuple[Array, Array]:
-    """Return the nodes for 1 <= x <= 2^octaves, not to be written to.
+    """Return the inverse root's shifts and weights for 1 <= x <= 2^octaves, not to be written to.
 
     The error of n nodes is about exp(-2 pi^2 n / (ln(high / low) + 3)), relative.
     """

@@ -285,19 +285,20 @@ class _Search:
     def __init__(
         self, prior: KernelPrior, arms: Indices, means: Array, error: Array, start: KernelParameters
     ) -> None:
+        """Start the search for the parameters of a kernel prior."""
         self._prior, self._arms, self._means, self._error = prior, arms, means, error
         self._matrices: dict[tuple[float, ...], Array] = {}
         self.best, self._value = start, self._likelihood(start)
 
     def try_all(self, candidates: list[KernelParameters]) -> None:
-        """Keep the best of the candidates if it is better than what is there."""
+        """Keep the best candidate for the parameters of the kernel prior, if better than before."""
         for candidate in candidates:
             value = self._likelihood(candidate)
             if value > self._value:
                 self.best, self._value = candidate, value
 
     def _likelihood(self, p: KernelParameters) -> float:
-        """Return the log likelihood of the arms' means under the kernel parameters."""
+        """Return the log likelihood of the arms' means under parameters of the kernel prior."""
         if p.lengthscale not in self._matrices:
             self._matrices[p.lengthscale] = self._prior._kernel_matrix(
                 self._arms, self._arms, p.lengthscale
@@ -320,7 +321,7 @@ class _Search:
 
 
 def _log_prior(p: KernelParameters) -> float:
-    """Return a weak preference for smooth means of the variance between arms, up to a constant.
+    """Return the log prior of the kernel's parameters, which prefers smooth means, but a constant.
 
     ln(lengthscale / 0.3) and ln(variance) / 1.5 are standard normal, the share of the nugget is
     exponential with mean 0.4; it decides while few arms have payoffs.

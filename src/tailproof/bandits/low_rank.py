@@ -27,7 +27,7 @@ FIXED_RANK = 384
 
 
 def kernel_coordinates(kernel: Kernel, X: Array, tolerance: float = ROUNDING) -> Array:
-    """Return Psi (n, r) with Psi Psi^T = k(X, X), columns orthogonal and of falling length.
+    """Return Psi (n, r) of low rank, Psi Psi^T = k(X, X), columns orthogonal, of falling length.
 
     Directions with an eigenvalue of at most `tolerance` times the largest are left out; at least
     one column is returned, of zeros where the kernel is zero.
@@ -57,7 +57,7 @@ def fixed_coordinates(
 def _bounded_coordinates(
     kernel: Kernel, X: Array, tolerance: float, rounding: float, max_rank: int | None
 ) -> Array | None:
-    """Return coordinates of the arms under the kernel, or None beyond the largest rank."""
+    """Return low-rank kernel coordinates of the arms, or None beyond the largest rank."""
     if len(X) <= DENSE_POINTS:
         values, vectors = eigh(kernel.matrix(X, X))
         columns = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -94,6 +94,7 @@ class PlayedSpan:
     """
 
     def __init__(self, kernel: Kernel, X: Array, tolerance: float) -> None:
+        """Start with a span of rank 0, as no point is played."""
         self._kernel, self._X = kernel, X
         self._diagonal = kernel.diagonal(X).astype(np.float64)
         self.limit = tolerance * float(self._diagonal.max())
@@ -102,7 +103,7 @@ class PlayedSpan:
         self.values = np.empty((len(X), 0))  # Psi, (n, r)
 
     def include(self, j: int) -> bool:
-        """Let the span of the played points hold point j; return whether that added a column."""
+        """Let the low-rank span hold played point j; return whether that added a column."""
         if self._played[j]:
             return False
         row = self.values[j]
@@ -118,12 +119,12 @@ class PlayedSpan:
         return left > self.limit
 
     def coordinates_of(self, points: Array) -> Array:
-        """Return the coordinates of any points (k, d), shape (k, r)."""
+        """Return the low-rank coordinates of any points (k, d), shape (k, r)."""
         cross = self._kernel.matrix(self._X[self._pivots], points)
         result: Array = solve_triangular(self.values[self._pivots], cross, lower=True).T
         return result
 
     def left_out(self) -> Array:
-        """k(x, x) - |psi(x)|^2, the variance outside the span, (n,)."""
+        """k(x, x) - |psi(x)|^2, the variance outside the low-rank span, (n,)."""
         norms = np.einsum("ij,ij->i", self.values, self.values)
         return np.maximum(self._diagonal - norms, 0.0)

@@ -6,7 +6,8 @@ import math
 from typing import Any, cast
 
 from tailproof._util import checks
-from tailproof.bandits.arms import ArmSet, Box, Finite, OptimizerOf
+from tailproof.bandits.arm_optimizer import ArmOptimizer
+from tailproof.bandits.arms import Box, Finite, OptimizerOf, PolicyArms
 from tailproof.bandits.assembly import (
     Seed,
     common_options,
@@ -16,14 +17,13 @@ from tailproof.bandits.assembly import (
     theory_options,
 )
 from tailproof.bandits.features import FeatureMap, Nystrom, check_features
-from tailproof.bandits.optimizer import ArmOptimizer
-from tailproof.bandits.run import PolicyConfig
+from tailproof.bandits.policy_run import PolicyConfig
 from tailproof.bandits.schedules import MomentBound, Schedule, check_schedule
 from tailproof.kernels import Kernel
 
 
 def gp_ucb(
-    space: ArmSet[OptimizerOf],
+    space: PolicyArms[OptimizerOf],
     kernel: Kernel,
     schedule: Schedule,
     *,
@@ -65,7 +65,7 @@ def gp_ucb(
 
 
 def tgp_ucb(
-    space: ArmSet[OptimizerOf],
+    space: PolicyArms[OptimizerOf],
     kernel: Kernel,
     *,
     moment: MomentBound | None = None,
@@ -111,7 +111,7 @@ def tgp_ucb(
 
 
 def ata_gp_ucb(
-    space: ArmSet[OptimizerOf],
+    space: PolicyArms[OptimizerOf],
     kernel: Kernel,
     *,
     features: FeatureMap | Nystrom,
@@ -273,7 +273,7 @@ def rcgp_ucb(
 
 
 def _config(
-    policy: str, space: ArmSet[Any], kernel: Kernel, options: dict[str, Any]
+    policy: str, space: PolicyArms[Any], kernel: Kernel, options: dict[str, Any]
 ) -> PolicyConfig:
     """Return the configuration of a policy whose arguments were checked."""
     assert isinstance(space, Finite | Box)  # common_options has refused all else

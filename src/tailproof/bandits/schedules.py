@@ -26,14 +26,14 @@ class Schedule(Protocol):
     """The thresholds and band factors of a policy, computed once a round."""
 
     def truncation(self, t: int, m: int) -> float:
-        """Return the truncation threshold b_t."""
+        """Return the truncation threshold b_t of a schedule."""
 
     def beta(self, t: int, m: int, log_det: float) -> float:
-        """Return the band factor beta_{t+1}."""
+        """Return the band factor beta_{t+1} of a schedule."""
 
 
 def _alpha_or_probability(name: str, value: Any) -> float:
-    """Return a number in (0, 1], or raise an error that names it."""
+    """Return a number in (0, 1] among a schedule's constants, or raise an error that names it."""
     return checks.in_unit_interval(name, value, closed_above=True)
 
 
@@ -51,16 +51,17 @@ class MomentBound:
     v: float  # positive, in units of payoff^(1+alpha)
 
     def __post_init__(self) -> None:
+        """Check alpha and v, which schedules use."""
         checks.fields(self, alpha=_alpha_or_probability, v=checks.positive)
 
     @cached_property
     def scale(self) -> float:
-        """v^(1/(1+alpha)), in units of payoff."""
+        """v^(1/(1+alpha)) in schedules, in units of payoff."""
         return float(self.v ** (1.0 / (1.0 + self.alpha)))
 
     @cached_property
     def growth(self) -> float:
-        """(1 - alpha) / (2 (1 + alpha)), the exponent of t in Theorems 3 and 4."""
+        """(1 - alpha) / (2 (1 + alpha)), the exponent of t in the schedules of Theorems 3 and 4."""
         return (1.0 - self.alpha) / (2.0 * (1.0 + self.alpha))
 
 
@@ -75,6 +76,7 @@ class Setting:
     horizon: int
 
     def __post_init__(self) -> None:
+        """Check the constants of the theorems that a schedule uses."""
         checks.instance("moment", self.moment, MomentBound, "a MomentBound(alpha, v)")
         checks.positive("norm_bound", self.norm_bound)
         checks.positive("ridge", self.ridge)
@@ -202,6 +204,7 @@ class Theorem4:
 
 @lru_cache(maxsize=1024)
 def _log_of_rounds(count: int) -> float:
+    """Return ln of a number of rounds for the authors' schedule, positive for one round."""
     # It is a divisor, and would be zero for one feature and a horizon of one round.
     return max(math.log(count), 1e-12)
 

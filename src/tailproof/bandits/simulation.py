@@ -40,6 +40,7 @@ class _BanditChooser:
     """A `Bandit` as a chooser."""
 
     def __init__(self, bandit: Bandit) -> None:
+        """Let a `Bandit` choose the arms of a replay."""
         self.bandit = bandit
         self.ask_index, self.tell_index = bandit.ask_index, bandit.tell_index
 
@@ -56,6 +57,7 @@ class SampleMeans:
     """
 
     def __init__(self, arms: int, rng: np.random.Generator, *, uniform: bool, sign: float) -> None:
+        """Let plain sample means choose the arms of a replay."""
         self._rng, self._uniform, self._sign = rng, uniform, sign
         self._counts, self._sums, self._squares = np.zeros(arms), np.zeros(arms), np.zeros(arms)
         self._rounds = 0

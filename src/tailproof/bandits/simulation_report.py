@@ -21,7 +21,7 @@ _COLORS = ("C0", "C1", "0.5")
 
 
 def policy_table(result: Simulation) -> str:
-    """Return regret, share of rounds at the best arm and recommendations of each policy."""
+    """Return a table of the replays: regret, share of rounds at the best arm, recommendations."""
     rows = []
     for replay in result.replays:
         rounds = replay.regret.shape[1]
@@ -43,7 +43,7 @@ def policy_table(result: Simulation) -> str:
 
 
 def arm_table(result: Simulation) -> str:
-    """Return the recorded means of the best arms, and how often `Bandit` chose them."""
+    """Return the recorded means of the best arms, and how often `Bandit` chose them in replays."""
     sign = -1.0 if result.minimize else 1.0
     order = np.argsort(-sign * result.means, kind="stable")[:MOST_ARMS]
     chosen = _bandit_shares(result)
@@ -66,7 +66,7 @@ def _bandit_shares(result: Simulation) -> Any:
 
 
 def to_dict(result: Simulation) -> dict[str, Any]:
-    """Return the results as plain data for a JSON file."""
+    """Return the results of the replays as plain data for a JSON file."""
     return {
         "arms": [
             {"name": name, "recorded": int(count), "mean": float(mean)}

@@ -48,7 +48,7 @@ class Spectrum:
 
     @property
     def total(self) -> float:
-        """k~(x, x), the sum of the weights."""
+        """k~(x, x), the sum of the weights of the frequencies."""
         return float(self.weights.sum())
 
     def halved(self) -> tuple[Array, Array]:
@@ -121,7 +121,7 @@ def spectrum_size(kernel: Kernel, d: int, nodes: int) -> int:
 
 
 def hermite_error(longest: float, d: int, nodes: int) -> float:
-    """Bound on |k - k~| for Gauss-Hermite nodes in d dimensions ("QFF error").
+    """Bound on |k - k~| for Gauss-Hermite frequencies in d dimensions ("QFF error").
 
     d 2^(d-1) / sqrt(2) (e / (4 nodes l^2))^nodes with 1/l the longest side in lengthscales.
     """
@@ -158,7 +158,7 @@ def _trapezoidal_spectrum(kernel: Matern, X: Array, nodes: int) -> Spectrum:
 
 
 def _symmetric_places(nodes: int) -> Array:
-    """Return the places of equidistant nodes around zero, in steps."""
+    """Return the places of equidistant frequencies around zero, in steps."""
     places: Array = np.arange(nodes, dtype=np.float64) - (nodes - 1) / 2.0
     return places
 

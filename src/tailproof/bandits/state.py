@@ -17,8 +17,8 @@ from tailproof.bandits.arms import Box, Finite
 from tailproof.storage import Arrays, decode, encode, take
 
 if TYPE_CHECKING:
+    from tailproof.bandits.arm_optimizer import ArmOptimizer
     from tailproof.bandits.box_optimizer import BoxOptimizer
-    from tailproof.bandits.optimizer import ArmOptimizer
 
 FORMAT = "tailproof-bandits"
 _PARTS = {
@@ -39,7 +39,7 @@ _GENERATORS = {"PCG64": 0, "PCG64DXSM": 0, "MT19937": 624, "Philox": 4, "SFC64":
 
 
 def to_state(optimizer: ArmOptimizer | BoxOptimizer) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays that describe a bandit optimizer."""
+    """Return the header and the arrays that describe the optimizer of a policy."""
     config, history, arrays = optimizer.config, optimizer.history, Arrays()
     start, present = optimizer.random_states()
     header = {
@@ -69,7 +69,7 @@ def to_state(optimizer: ArmOptimizer | BoxOptimizer) -> tuple[dict[str, Any], Ar
 
 
 def from_state(header: Any, arrays: Arrays) -> ArmOptimizer | BoxOptimizer:
-    """Return the optimizer that `to_state` described; the arrays it uses are removed."""
+    """Return a policy's optimizer that `to_state` described; the arrays it uses are removed."""
     count = header["payoffs"]
     payoffs = take(arrays, "history.payoffs", (count,))
     space: Finite | Box
@@ -101,7 +101,7 @@ def _arms_in_state(header: Any, arrays: Arrays) -> Finite:
 
 
 def _encode_bit_generator(state: Any) -> Any:
-    """Turn a bit generator's state into JSON; MT19937 and Philox hold arrays of integers."""
+    """Turn the random state of a policy into JSON; MT19937 and Philox hold arrays of integers."""
     if isinstance(state, dict):
         return {key: _encode_bit_generator(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):
@@ -110,7 +110,7 @@ def _encode_bit_generator(state: Any) -> Any:
 
 
 def _decode_bit_generator(state: Any) -> Any:
-    """Return a random generator's state with its arrays, from JSON."""
+    """Return the random state of a policy with its arrays, from JSON."""
     if not isinstance(state, dict):
         return state
     if set(state) == {"dtype", "values"}:
@@ -119,7 +119,7 @@ def _decode_bit_generator(state: Any) -> Any:
 
 
 def _generator_in_state(state: Any) -> np.random.Generator:
-    """Return a generator in a state, which must be one that it can have."""
+    """Return the generator of a policy in its saved state, which must be one that it can have."""
     name = state["bit_generator"]
     if name not in _GENERATORS:
         raise ValueError(f"`seed` must use one of {list(_GENERATORS)}, but the file has {name!r}.")

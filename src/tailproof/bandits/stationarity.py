@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 def contains_precomputed(kernel: Kernel) -> bool:
-    """Whether a kernel is, or is made from, a matrix over labeled arms."""
+    """Whether a kernel is, or is made from, a matrix over labeled arms: it is not stationary."""
     if isinstance(kernel, Sum | Product):
         return contains_precomputed(kernel.left) or contains_precomputed(kernel.right)
     if isinstance(kernel, Scaled | Columns):
@@ -40,7 +40,7 @@ def is_stationary(kernel: Kernel) -> bool:
 
 
 def stationary_distance(kernel: Kernel, offset: Array) -> float | None:
-    """Return the kernel's distance sqrt(k(x, x) + k(z, z) - 2 k(x, z)) for z = x + offset (d,).
+    """Return sqrt(k(x, x) + k(z, z) - 2 k(x, z)) of a stationary kernel, z = x + offset (d,).
 
     None for a kernel that is not stationary. For smaller offsets it is not larger.
 

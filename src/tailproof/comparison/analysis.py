@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from tailproof._util import checks
-from tailproof.comparison.blocks import block_means
 from tailproof.comparison.cautions import cautions, finite_variance, tail_index
 from tailproof.comparison.contrasts import Contrast
 from tailproof.comparison.effects import estimate_effects
 from tailproof.comparison.files import read_samples
 from tailproof.comparison.fits import fit_blocked, fit_independent
 from tailproof.comparison.results import UNDECIDED, Alternative, Comparison, Effect
-from tailproof.comparison.samples import TIME, Samples, checked, samples_of
+from tailproof.comparison.samples import TIME, Samples, block_means, checked, samples_of
 from tailproof.comparison.settings import Settings, assumption
 from tailproof.comparison.verdict import judge, more_payoffs, sentence
 from tailproof.tails.files import Progress
@@ -200,7 +199,7 @@ def _compare_group(samples: Samples, settings: Settings, family: int) -> Compari
 
 
 def _baseline_index(names: list[str], baseline: str | None) -> int:
-    """Return which alternative is the baseline, the first if none is named."""
+    """Return which alternative is the baseline of the analysis, the first if none is named."""
     if baseline is None:
         return 0
     if str(baseline) not in names:
@@ -222,7 +221,7 @@ def _judgment(
     kind: str,
     blocks: int | None,
 ) -> dict[str, Any]:
-    """Return the verdict and its sentence for one alternative against the baseline."""
+    """Return what the analysis says of one alternative: its verdict and the sentence."""
     if difference is None:
         return {
             "probability_better": None,

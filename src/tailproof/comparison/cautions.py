@@ -28,7 +28,7 @@ _BORDER_ERROR, _FEWEST_AT_BORDER = 0.05, 20
 
 
 def tail_index(values: Array) -> Effect | None:
-    """Return the index of the tails around the median with its 90 % interval, None if unknown."""
+    """Return the tail index that cautions rest on, with its 90 % interval, None if unknown."""
     size = np.abs(values - np.median(values))
     unit = float(size.max())
     if unit == 0.0:
@@ -40,7 +40,7 @@ def tail_index(values: Array) -> Effect | None:
 
 
 def finite_variance(values: Array, tail: Effect | None) -> bool:
-    """Tell whether payoffs (n,) show that their variance is finite.
+    """Tell whether payoffs (n,) show that their variance is finite, so that no caution is due.
 
     Either the interval of the tail index lies above 2, or the largest deviation from the median is
     too small for a law on the border: in units of the median deviation, that of n payoffs of a

@@ -97,7 +97,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _threshold(text: str) -> tuple[float, bool]:
-    """Read "5%" as (0.05, True) and "0.2" as (0.2, False)."""
+    """Read a threshold of the command line: "5%" as (0.05, True) and "0.2" as (0.2, False)."""
     relative = text.strip().endswith("%")
     try:
         number = float(text.strip().removesuffix("%"))
@@ -168,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _worse_alternatives(
     comparisons: Sequence[Comparison], threshold: tuple[float, bool] | None
 ) -> list[str]:
-    """Return a line for each alternative that is worse by more than the threshold."""
+    """Return for the command line the alternatives that are worse by more than the threshold."""
     from tailproof._util.console import printable
 
     if threshold is None:

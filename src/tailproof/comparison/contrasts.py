@@ -54,7 +54,7 @@ class Contrast:
         return self.offset + self.x.mean / self.y.mean if self.y.mean else math.nan
 
     def at(self, rho: float) -> Statistic:
-        """Return the statistic of the alternative's mean less `rho` times the baseline's."""
+        """Return the statistic of a contrast: the mean less `rho` times the baseline's."""
         r, x, y = rho - self.offset, self.x, self.y
         # In units of one scale, so that cubes of large or small payoffs stay finite.
         scale = max(x.standard_error, abs(r) * y.standard_error) or 1.0
@@ -94,13 +94,13 @@ class Contrast:
 
 
 def _welch_degrees(v: float, n: int, w: float, m: int) -> float:
-    """Return Welch's degrees of freedom of the sum of two variances of means."""
+    """Return Welch's degrees of freedom of a contrast: the sum of two variances of means."""
     below = v**2 / max(n - 1, 1) + w**2 / max(m - 1, 1)
     return (v + w) ** 2 / below if below > 0.0 else float(max(n + m - 2, 1))
 
 
 def _outward_root(end: Callable[[float], float], start: float, step: float) -> float:
-    """Return where `end` changes its sign, going from `start` in the direction of `step`."""
+    """Return where an `end` of a contrast's interval changes its sign, from `start` by `step`."""
     inside = end(start)
     if inside == 0.0:
         return start

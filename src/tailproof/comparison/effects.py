@@ -24,7 +24,7 @@ def estimate_effects(
     corrected: float,
     family: int,
 ) -> list[Effects]:
-    """Return mean, difference and ratio of every alternative."""
+    """Return the effects of every alternative: mean, difference and ratio."""
     if settings.moment_bound is not None:
         return _catoni_effects(samples, settings, fitted, base, family)
     result = []
@@ -45,12 +45,12 @@ def estimate_effects(
 
 
 def _effect(estimate: float, interval: Interval) -> Effect:
-    """Return an effect: an estimate with its interval."""
+    """Return an effect from an estimate and its interval."""
     return Effect(estimate, interval.lower, interval.upper, interval.level)
 
 
 def _interval_of(settings: Settings, count: int, level: float) -> Callable[[Statistic], Interval]:
-    """Return how a statistic gets its interval: at this time, or at all times."""
+    """Return how an effect gets its interval: at this time, or at all times."""
     if settings.sequential:
         return lambda statistic: asymptotic_sequence(statistic, count, level)
     return lambda statistic: statistic.interval(level)

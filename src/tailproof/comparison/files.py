@@ -27,7 +27,7 @@ def read_samples(
     block: str | None = None,
     progress: Progress | None = None,
 ) -> list[Samples]:
-    """Read what is to be compared; several tables of one column are an alternative each."""
+    """Read what files hold to compare; several tables of one column are an alternative each."""
     if not paths:
         raise ValueError("`paths` must name at least one file, but got none.")
     json_files = [path for path in paths if path.suffix.lower() == ".json"]
@@ -62,7 +62,7 @@ def _only_column(path: Path, value: str | None, progress: Progress | None) -> ND
 def _table_samples(
     path: Path, by: str | None, value: str | None, block: str | None, progress: Progress | None
 ) -> Samples:
-    """Return the alternatives of a table, in long or in wide form."""
+    """Return the alternatives in the table of a file, in long or in wide form."""
     plan, columns = read_columns(path, by=by, value=value, block=block, progress=progress)
     blocks = None if plan.block is None else columns[plan.block].astype(np.int64)
     if plan.by is None:

@@ -27,7 +27,7 @@ class Fitted:
 
 
 def fit_independent(samples: Samples, base: int, rng: np.random.Generator) -> Fitted:
-    """Fit samples without common blocks."""
+    """Fit robust means and contrasts of samples without common blocks, and draw means."""
     means = [fit_mean(series.values)[0] for series in samples.series]
     contrasts = [Contrast(estimate, means[base]) for estimate in means]
     draws = np.column_stack([_draw_means(estimate.statistic, rng) for estimate in means])
@@ -35,7 +35,7 @@ def fit_independent(samples: Samples, base: int, rng: np.random.Generator) -> Fi
 
 
 def _draw_means(statistic: Statistic, rng: np.random.Generator) -> Array:
-    """Draw from the confidence distribution of a mean, whose quantiles are the interval's ends."""
+    """Draw means for a fit: the quantiles of the distribution are the interval's ends."""
     t = rng.standard_t(statistic.degrees, _DRAWS)
     lower, upper = ends(
         np.full(_DRAWS, statistic.mean),
@@ -49,7 +49,7 @@ def _draw_means(statistic: Statistic, rng: np.random.Generator) -> Array:
 
 
 def fit_blocked(names: list[str], table: Array, base: int, rng: np.random.Generator) -> Fitted:
-    """Fit differences within blocks; `table` is (alternatives, blocks)."""
+    """Fit robust means of differences within blocks; `table` is (alternatives, blocks)."""
     fitted = [fit_mean(row) for row in table]
     base_estimate, base_psi = fitted[base]
     check_varied(f"the means of {names[base]!r} over {table.shape[1]} blocks", table[base])

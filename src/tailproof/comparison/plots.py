@@ -43,13 +43,13 @@ def _drawn(draw: Callable[[Figure], None], width: float, height: float) -> Figur
 
 
 def _svg(draw: Callable[[Figure], None], width: float, height: float) -> bytes:
-    """Return a picture of a comparison as SVG."""
+    """Return a plot of a comparison as SVG."""
     with plain_text("report", _FONT_SIZE):
         return image(_drawn(draw, width, height), "svg")
 
 
 def _height(rows: int) -> float:
-    """Return the height of a picture of so many alternatives, in inches."""
+    """Return the height of a plot of so many alternatives, in inches."""
     return 1.1 + 0.6 * rows
 
 
@@ -85,17 +85,17 @@ def images(comparison: Comparison) -> dict[str, bytes]:
 
 
 def _label(name: str) -> str:
-    """Return the name of an alternative, short enough for a picture."""
+    """Return the name of an alternative, short enough for a plot."""
     return printable(name, 28)
 
 
 def _axis_name(comparison: Comparison) -> str:
-    """Return what the payoff axis of a picture is called."""
+    """Return what the payoff axis in a plot of a comparison is called."""
     return comparison.unit.name or "payoff"
 
 
 def _thinned(values: Array) -> NDArray[np.intp]:
-    """Return indices of at most `_MOST_POINTS` payoffs: the extremes, and others evenly spaced."""
+    """Return which payoffs to plot, at most `_MOST_POINTS`: the extremes, others evenly spaced."""
     if values.size <= _MOST_POINTS:
         return np.arange(values.size)
     order = np.argsort(values, kind="stable")
@@ -104,7 +104,7 @@ def _thinned(values: Array) -> NDArray[np.intp]:
 
 
 def _set_value_scale(comparison: Comparison, names: list[str], axis: Any, set_scale: Any) -> None:
-    """Choose a logarithmic axis where the payoffs span decades, linear near 0 if some are there."""
+    """Plot on a log axis where the payoffs span decades, linear near 0 if some are there."""
     values = np.concatenate([comparison.payoffs[name] for name in names]) / comparison.unit.size
     low, high = float(values.min()), float(values.max())
     size = np.abs(values[values != 0.0])
@@ -125,7 +125,7 @@ def _set_value_scale(comparison: Comparison, names: list[str], axis: Any, set_sc
 
 
 def draw_distributions(ax: Axes, comparison: Comparison) -> None:
-    """Draw single payoffs, their middle half and nine tenths, the median and the robust mean."""
+    """Plot single payoffs, their middle half and nine tenths, the median and the robust mean."""
     rows, size = shown(comparison), comparison.unit.size
     jitter = np.random.default_rng(0)
     for i, a in enumerate(rows):
@@ -164,7 +164,7 @@ def draw_distributions(ax: Axes, comparison: Comparison) -> None:
 
 
 def draw_differences(ax: Axes, comparison: Comparison) -> None:
-    """Draw ratios to the baseline with their intervals, or differences where there is no ratio."""
+    """Plot ratios to the baseline with their intervals, or differences where there is no ratio."""
     rows = [a for a in shown(comparison) if a.difference is not None]
     relative = all(a.ratio is not None for a in rows)
     for i, a in enumerate(rows):
@@ -193,7 +193,7 @@ def draw_differences(ax: Axes, comparison: Comparison) -> None:
 
 
 def draw_course(ax: Axes, comparison: Comparison) -> None:
-    """Draw payoffs in the order they came, and robust means of consecutive pieces."""
+    """Plot the alternatives' payoffs in the order they came, and robust means of pieces."""
     rows = shown(comparison)[:_MOST_COURSES]
     cycle = (_BASE, _BODY, "#14692e", "#8a5fb0", "#b3261e", "#5b6b1f")
     for i, a in enumerate(rows):

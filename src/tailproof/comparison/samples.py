@@ -1,4 +1,4 @@
-"""The input of a comparison: alternatives with their payoffs, from Python objects or from files."""
+"""The input of a comparison: alternatives with their payoffs, and the blocks these are in."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _repeats(names: Sequence[str]) -> bool:
 
 
 def check_varied(what: str, values: Array) -> None:
-    """Raise if `values` are all equal: without spread there is no interval."""
+    """Raise if `values` of samples are all equal: without spread there is no interval."""
     if float(values.min()) == float(values.max()):
         raise ValueError(f"payoffs must vary, but {what} all equal {values[0]:g}.")
 
@@ -77,7 +77,7 @@ def check_varied(what: str, values: Array) -> None:
 def samples_of(
     data: Any, *, by: str | None = None, value: str | None = None, block: Any = None
 ) -> Samples:
-    """Return the alternatives in `data`; `compare` documents the forms it takes."""
+    """Return the samples of alternatives in `data`; `compare` documents the forms it takes."""
     if hasattr(data, "columns") and hasattr(data, "__getitem__") and not isinstance(data, Mapping):
         return _samples_of_frame(data, by, value, block)
     if by is not None or value is not None:
@@ -91,7 +91,7 @@ def samples_of(
 
 
 def _mapping_of_arrays(data: Any) -> dict[str, Any]:
-    """Return a sequence of arrays as alternatives named by their numbers."""
+    """Return a sequence of arrays as samples named by their numbers."""
     if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
         raise ValueError(
             "`data` must be a mapping from names to payoffs, a sequence of arrays or a data frame, "
@@ -103,7 +103,7 @@ def _mapping_of_arrays(data: Any) -> dict[str, Any]:
 
 
 def _blocks_of_arrays(block: Any, keys: list[Any], series: list[Series]) -> list[Labels]:
-    """Return the block numbers: by position (True), one sequence for all, or one an alternative."""
+    """Return the blocks of samples: by position (True), one sequence for all, or one a sample."""
     if block is True:
         sizes = {s.values.size for s in series}
         if len(sizes) > 1:
@@ -125,7 +125,7 @@ def _blocks_of_arrays(block: Any, keys: list[Any], series: list[Series]) -> list
 
 
 def _samples_of_frame(frame: Any, by: str | None, value: str | None, block: Any) -> Samples:
-    """Return the alternatives of a data frame, in long or in wide form."""
+    """Return the samples of alternatives in a data frame, in long or in wide form."""
     columns = [str(name) for name in frame.columns]
     for role, name in (("`by`", by), ("`value`", value), ("the block", block)):
         if name is not None and name not in columns:
@@ -149,7 +149,7 @@ def _samples_of_frame(frame: Any, by: str | None, value: str | None, block: Any)
 def long_samples(
     names: Sequence[str], codes: Labels, values: Array, blocks: Labels | None
 ) -> Samples:
-    """Split a long table: `codes` (n,) tell whose payoff each of `values` (n,) is."""
+    """Split a long table into samples: `codes` (n,) tell whose payoff each of `values` (n,) is."""
     series = split(names, codes, values)
     if blocks is None:
         return Samples("", series)
@@ -158,8 +158,50 @@ def long_samples(
 
 
 def coded(labels: NDArray[Any]) -> tuple[list[str], Labels]:
-    """Return distinct labels as text, in the order of their first rows, and each row's number."""
+    """Return the distinct labels of samples as text, by their first rows, and each row's number."""
     numbers: dict[str, int] = {}
     found = (numbers.setdefault(str(label), len(numbers)) for label in labels.tolist())
     codes = np.fromiter(found, np.int64, labels.size)
     return list(numbers), codes
+
+
+def block_means(samples: Samples, *, single: bool) -> tuple[Array, int]:
+    """Return the means of samples in every complete block, and how many blocks are left out.
+
+    Parameters
+    ----------
+    samples
+        Alternatives with blocks.
+    single
+        Whether a block may have one payoff of an alternative only (pairs).
+
+    Returns
+    -------
+    means : array (alternatives, complete blocks)
+        Blocks in the order of their labels. A block is complete if every alternative has a payoff.
+    left_out : int
+        Number of incomplete blocks.
+    """
+    assert samples.blocks is not None
+    count = 1 + max(int(codes.max()) for codes in samples.blocks)
+    sums: list[Array] = []
+    counts = []
+    for series, codes in zip(samples.series, samples.blocks, strict=True):
+        found = np.bincount(codes, minlength=count)
+        if single and int(found.max()) > 1:
+            raise ValueError(
+                "a pair must have one payoff of each alternative, but "
+                f"{series.name!r} has {int(found.max())} in one; use blocks instead."
+            )
+        counts.append(found)
+        # Divided first: sums of payoffs near the largest number would overflow.
+        sums.append(np.bincount(codes, series.values / found[codes], count).astype(np.float64))
+    complete = np.all(np.array(counts) > 0, axis=0)
+    present = np.any(np.array(counts) > 0, axis=0)
+    means = np.array(sums)[:, complete]
+    if means.shape[1] < 2:
+        raise ValueError(
+            "at least two blocks must have payoffs of every alternative, but "
+            f"{means.shape[1]} of {int(present.sum())} have."
+        )
+    return means, int(np.count_nonzero(present & ~complete))

@@ -22,6 +22,7 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        """Check the settings of a comparison."""
         checks.in_unit_interval("level", self.level, closed_above=False)
         checks.positive("minimum_effect", self.minimum_effect)
         if self.moment_bound is not None:

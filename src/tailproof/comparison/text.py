@@ -22,7 +22,7 @@ MEANS_RIGHT, DATA_RIGHT = tuple(range(1, 10)), (1, 2, 3, 4, 5)
 
 
 def means_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows of the table of means, differences and ratios."""
+    """Return header and rows of the text table of means, differences and ratios."""
     unit = comparison.unit
     rows = [
         (
@@ -39,7 +39,7 @@ def means_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str
 
 
 def data_table(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows of the table of the payoffs themselves."""
+    """Return header and rows of the text table of the payoffs themselves."""
     unit = comparison.unit
     rows: list[tuple[str, ...]] = [
         (
@@ -61,7 +61,7 @@ def _shown_name(name: str) -> str:
 
 
 def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
-    """Return the cells of an alternative's comparison with the baseline."""
+    """Return the cells of the text table on an alternative against the baseline."""
     if a.difference is None:
         return ("", "", "", "", "", "baseline")
     ratio = ("-", "-") if a.ratio is None else (f"{a.ratio.estimate:.3f}", _ratio_ends(a.ratio))
@@ -75,12 +75,12 @@ def _against(a: Alternative, unit: Unit) -> tuple[str, ...]:
 
 
 def _ends(effect: Effect, unit: Unit) -> str:
-    """Return the ends of the interval of a difference as text."""
+    """Return the ends of the interval of a difference as text for a comparison's table."""
     return f"{unit.number(effect.lower)} .. {unit.number(effect.upper)}"
 
 
 def _ratio_ends(ratio: Effect) -> str:
-    """Return the ends of the interval of a ratio as text."""
+    """Return the ends of the interval of a ratio as text for a comparison's table."""
     return f"{ratio.lower:.3f} .. {ratio.upper:.3f}"
 
 
@@ -95,7 +95,7 @@ def _tail(index: Effect | None) -> str:
 
 
 def _probability(value: float) -> str:
-    """Return the probability of being better as text."""
+    """Return the probability of being better as text for a comparison's table."""
     return "<0.001" if value < 5e-4 else ">0.999" if value >= 0.9995 else f"{value:.3f}"
 
 
@@ -114,7 +114,7 @@ def _titled(comparison: Comparison) -> str:
 
 
 def footnotes(comparison: Comparison) -> list[str]:
-    """Return the level, the correction, the assumption, the notes and the cautions, in lines."""
+    """Return the text under the tables: level, correction, assumption, notes and cautions."""
     level, corrected = 100 * comparison.level, 100 * comparison.corrected_level
     single = "each mean's interval has"
     looks = " at every look" if comparison.sequential else ""
@@ -151,7 +151,7 @@ def footnotes(comparison: Comparison) -> list[str]:
 
 
 def verdict_lines(comparison: Comparison) -> list[tuple[str | None, str]]:
-    """Return verdicts and sentences of the best alternatives, and a count of the others."""
+    """Return text lines with the verdicts on the best alternatives, and a count of the others."""
     others = comparison.ranked[1:]
     lines: list[tuple[str | None, str]] = [(a.verdict, a.sentence) for a in others[:_MOST_LINES]]
     if len(others) > _MOST_LINES:
@@ -206,7 +206,7 @@ def _markdown(text: str) -> str:
 
 
 def html_report(comparison: Comparison) -> str:
-    """Return verdicts and the table of means as a fragment of HTML, for notebooks."""
+    """Return text and table of a comparison as a fragment of HTML, for notebooks."""
     header, rows = means_table(comparison)
 
     def cells(row: tuple[str, ...], tag: str) -> str:

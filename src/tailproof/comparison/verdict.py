@@ -47,7 +47,7 @@ def more_payoffs(count: int, half_width: float, standard_error: float, effect: f
 
 
 def _two_digits(value: float) -> int:
-    """Return a number of payoffs, rounded up to two digits."""
+    """Return how many more payoffs a verdict needs, rounded up to two digits."""
     if value <= 0.0:
         return 0
     unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
@@ -71,7 +71,7 @@ def percent(share: float) -> str:
 
 
 def amount(value: float, kind: str) -> str:
-    """Return a size with four digits, and its unit where there is one."""
+    """Return a size in a verdict's sentence with four digits, and its unit where there is one."""
     return unit_for(kind, value).amount(abs(value))
 
 
@@ -89,7 +89,7 @@ def sentence(
     more: int | None,
     noun: str,
 ) -> str:
-    """Return the verdict in a sentence; `noun` is what more of would decide: payoffs or blocks."""
+    """Return a verdict in a sentence; `noun` is what more of would decide: payoffs or blocks."""
     verb = "takes" if kind == TIME else "costs" if lower_is_better else "earns"
     subject = f"{name} {verb}"
     confidence = f"{100 * level:g} % confidence"
@@ -116,7 +116,7 @@ def sentence(
 
 
 def _direction(higher: bool, kind: str) -> str:
-    """Return the word for more or less of a payoff, or of time."""
+    """Return a verdict's word for more or less of a payoff, or of time."""
     if kind == TIME:
         return "longer" if higher else "less time"
     return "more" if higher else "less"

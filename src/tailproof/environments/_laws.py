@@ -33,6 +33,7 @@ class CheckedLaw(ABC):
     """
 
     def __post_init__(self) -> None:
+        """Check the fields of a payoff law."""
         known = {name: c for name, c in _FIELD_CHECKS.items() if hasattr(self, name)}
         checks.fields(self, **known)
 
@@ -54,7 +55,7 @@ class CheckedLaw(ABC):
 
 
 def mean_values(f_values: ArrayLike) -> Array:
-    """Return the payoff means as a new (n,) array, every entry finite."""
+    """Return the means of a law's payoffs as a new (n,) array, every entry finite."""
     return checks.finite_array("f_values", f_values, ndim=1)
 
 
@@ -77,7 +78,7 @@ def law_generator(rng: Any) -> np.random.Generator:
 
 
 def above_one(name: str, value: Any) -> float:
-    """Return `value` as a finite float above one: below it the law has no mean."""
+    """Return a law's parameter as a finite float above one: below it the law has no mean."""
     result = checks.number(name, value)
     if result <= 1.0:
         raise ValueError(
@@ -96,7 +97,7 @@ def require_moment(p: float, name: str, index: float) -> None:
 
 
 def shifted_moment_bound(p: float, f: Array, noise_moment: float, *, symmetric: bool) -> Array:
-    """Bound E|f + eta|^p for mean-zero noise with E|eta|^p = `noise_moment`, 1 < p <= 2.
+    """Bound a law's E|f + eta|^p, mean-zero noise with E|eta|^p = `noise_moment`, 1 < p <= 2.
 
     The smaller of two: Minkowski, (|f| + E|eta|^p^(1/p))^p, and |f|^p + c E|eta|^p, with
     c = 1 for symmetric noise (Clarkson's inequality) and c = 2^(2-p) otherwise (integrate
@@ -110,7 +111,7 @@ def shifted_moment_bound(p: float, f: Array, noise_moment: float, *, symmetric: 
 
 
 def two_sided(p: float, f: Array, size: float) -> Array:
-    """E|y|^p of the payoff y = f + size * sign for a fair random sign."""
+    """E|y|^p of a law of payoffs y = f + size * sign for a fair random sign."""
     average: Array = (np.abs(f + size) ** p + np.abs(f - size) ** p) / 2.0
     return average
 

@@ -35,7 +35,7 @@ def bump(radius: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def radial_rule(dim: int, nodes: int) -> tuple[Array, Array]:
-    """Nodes s and weights so that sum(weights * F(s)) = int over the unit ball of F(|u|) du."""
+    """Nodes s, weights for bumps: sum(weights * F(s)) = int over the unit ball of F(|u|) du."""
     t, weights = np.polynomial.legendre.leggauss(nodes)
     s = (t + 1.0) / 2.0
     sphere = 2.0 * math.pi ** (dim / 2.0) / math.gamma(dim / 2.0)
@@ -46,7 +46,7 @@ def radial_rule(dim: int, nodes: int) -> tuple[Array, Array]:
 
 
 def sphere_average(dim: int, z: Array) -> Array:
-    """A_d(z), the mean of cos(z . e) over unit vectors e of R^dim, at z >= 0 of any shape."""
+    """A_d(z), the mean of cos(z . e) over unit vectors e of R^dim, for the bump's transform."""
     if dim == 1:
         return np.cos(z)
     if dim == 2:
@@ -81,13 +81,13 @@ def bump_transform(dim: int, radius: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def peak(dim: int) -> float:
-    """Return h(0), the integral of H over the unit ball of R^dim."""
+    """Return h(0), the peak of the bump's transform: the integral of H over the unit ball."""
     return float(bump_transform(dim, np.zeros(1))[0])
 
 
 @lru_cache(maxsize=32)
 def half_height_radius(dim: int) -> float:
-    """Return the smallest zeta with h(x) < h(0) / 2 whenever |x|_inf > zeta.
+    """Return the smallest zeta with h(x) < h(0) / 2 for the bump's h whenever |x|_inf > zeta.
 
     h depends on |x|_2 alone and |x|_2 >= |x|_inf, with equality on the axes, so this is the
     largest distance at which h reaches h(0) / 2; beyond it the side lobes are below h(0) / 10.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tailproof._util import checks
-from tailproof._util.tables import Columns, CsvTable, open_csv
+from tailproof._util.tables import CsvTable, TableColumns, open_csv
 from tailproof.environments._laws import Array, law_generator, moment_order
 from tailproof.environments.arms import arm_numbers
 
@@ -121,7 +121,7 @@ class DataArms:
 
 @contextmanager
 def _open_table(path: Path, expects: str) -> Iterator[CsvTable]:
-    """Open a CSV file whose columns must have distinct names."""
+    """Open a data set's CSV file, whose columns must have distinct names."""
     with open_csv(path, expects) as table:
         for name in table.header:
             if not name or table.header.count(name) > 1:
@@ -130,8 +130,8 @@ def _open_table(path: Path, expects: str) -> Iterator[CsvTable]:
         yield table
 
 
-def _column_matrix(columns: Columns, names: Sequence[str]) -> Array:
-    """Return a data file's columns of numbers as a (rows, len(names)) array."""
+def _column_matrix(columns: TableColumns, names: Sequence[str]) -> Array:
+    """Return a data set's columns of numbers as a (rows, len(names)) array."""
     return np.column_stack([columns[name] for name in names])
 
 
@@ -152,7 +152,7 @@ def _correlation_kernel(table: CsvTable, names: Sequence[str], values: Array) ->
 
 
 def _unit_cube(points: Array) -> Array:
-    """Map each column of `points` (n, d) to [0, 1] by its own minimum and maximum."""
+    """Map each column of a data set's `points` (n, d) to [0, 1] by its own minimum and maximum."""
     extent = np.ptp(points, axis=0)
     return (points - points.min(axis=0)) / np.where(extent > 0.0, extent, 1.0)
 
@@ -354,9 +354,9 @@ def load_claims(
 
 
 def _group_rows(
-    table: CsvTable, columns: Columns, by: str, places: Sequence[str]
+    table: CsvTable, columns: TableColumns, by: str, places: Sequence[str]
 ) -> tuple[list[str], Array, NDArray[np.intp]]:
-    """Names and positions of the distinct values of column `by`, and each row's group number."""
+    """Names and positions of the values of a data set's column `by`, and each row's group."""
     where = _column_matrix(columns, places)
     numeric = by in places
     keys = where[:, 0] if numeric else np.array(columns.text(by))

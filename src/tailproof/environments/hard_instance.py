@@ -47,7 +47,7 @@ SEPARATION = 2.001
 
 
 def log_spectral_density(kernel: StationaryKernel, dim: int, frequency: Array) -> Array:
-    """Return ln S(u) at |u| = `frequency` (cycles a unit of length), any shape.
+    """Return ln S(u) for a hard instance at |u| = `frequency` (cycles a unit of length), any shape.
 
     k(x) = int S(u) exp(2 pi i u . x) du, with S = (2 pi l^2)^(d/2) exp(-2 pi^2 l^2 |u|^2) for
     the squared-exponential kernel and S = a (2 nu / l^2 + 4 pi^2 |u|^2)^-(nu + d/2),
@@ -94,7 +94,7 @@ def _bump_zeta(dim: int) -> float:
 
 
 def _width(kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, zeta: float) -> float:
-    """Width w of a bump, or infinity where gap is so large that the formula has no value."""
+    """Width w of a hard instance's bump; infinity where gap is so large that it has no value."""
     length, ratio = _scalar_lengthscale(kernel), math.log(norm_bound * bump.peak(dim) / (2.0 * gap))
     if isinstance(kernel, SquaredExponential):
         log = ratio + dim / 4.0 * math.log(2.0 * math.pi * length**2)
@@ -105,7 +105,10 @@ def _width(kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, ze
 
 
 def _bump_norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, width: float) -> float:
-    """Bump norm: |g|^2 = int |G|^2 / S for G(u) = (2 gap / h(0)) (w / zeta)^d H(w u / zeta)."""
+    """Norm of a hard instance's bump: |g|^2 = int |G|^2 / S.
+
+    G(u) = (2 gap / h(0)) (w / zeta)^d H(w u / zeta).
+    """
     s, weights = bump.radial_rule(dim, 2 * bump.BASE_NODES)
     logs = -log_spectral_density(kernel, dim, s * zeta / width)
     top = float(logs.max())
@@ -119,7 +122,10 @@ def _bump_norm(kernel: StationaryKernel, dim: int, gap: float, zeta: float, widt
 def _exact_width(
     kernel: StationaryKernel, dim: int, norm_bound: float, gap: float, zeta: float
 ) -> float:
-    """Width of a bump of norm B: below that of the formula, where the norm falls with the width."""
+    """Width of a hard instance's bump of norm B.
+
+    It is below that of the formula, where the norm falls with the width.
+    """
     upper = min(_width(kernel, dim, norm_bound, gap, zeta), 0.5)
     if _bump_norm(kernel, dim, gap, zeta, upper) > norm_bound:
         return math.inf
@@ -270,7 +276,7 @@ class HardInstance:
         return np.stack([axis.ravel() for axis in grid], axis=1)
 
     def g(self, points: ArrayLike) -> Array:
-        """Return the common bump at `points` (n, d) of R^d, shape (n,)."""
+        """Return a hard instance's common bump at `points` (n, d) of R^d, shape (n,)."""
         x = self._cube_points(points)
         radius = np.linalg.norm(x, axis=1) * (self.zeta / self.width)
         height = 2.0 * self.gap / bump.peak(self.dim)
@@ -301,7 +307,7 @@ class HardInstance:
 
 
 def _largest_allowed_gap(allowed: Callable[[float], bool], upper: float) -> float:
-    """Bisect for the largest gap up to `upper` at which `allowed`, true below it, still holds."""
+    """Bisect for a hard instance's largest gap up to `upper` at which `allowed` still holds."""
     lower = upper
     while not allowed(lower):
         lower /= 2.0

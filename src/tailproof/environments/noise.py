@@ -203,6 +203,7 @@ class AlphaStable(_AdditiveNoise):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
+        """Check the parameters of stable noise."""
         super().__post_init__()
         checks.fields(self, alpha=checks.number, beta=checks.number)
         if not 1.0 < self.alpha <= 2.0:
@@ -276,7 +277,7 @@ class CenteredLogNormal(_AdditiveNoise):
 
 
 def _lognormal_relative_moment(p: float, sigma: float) -> float:
-    """E|exp(sigma Z - sigma^2 / 2) - 1|^p, Z standard normal, by quadrature.
+    """E|exp(sigma Z - sigma^2 / 2) - 1|^p of log-normal noise, Z standard normal, by quadrature.
 
     The integrand has a kink at z = sigma / 2 and is negligible more than twelve units outside of
     [0, p sigma].
@@ -313,6 +314,7 @@ class Contamination(CheckedLaw):
     size: float
 
     def __post_init__(self) -> None:
+        """Check a law of noise with outliers."""
         super().__post_init__()
         if not isinstance(self.base, PayoffLaw) or isinstance(self.base, Spike):
             raise ValueError(
@@ -323,14 +325,14 @@ class Contamination(CheckedLaw):
         object.__setattr__(self, "share", share)
 
     def _draw_payoffs(self, f: Array, rng: np.random.Generator) -> Array:
-        """Return payoffs of the base law, a share of them replaced by outliers."""
+        """Return payoffs under the base noise, a share of them replaced by outliers."""
         payoffs = self.base.sample(f, rng)
         outlying = rng.random(f.size) < self.share
         signs = np.where(rng.random(f.size) < 0.5, 1.0, -1.0)
         return np.where(outlying, f + self.size * signs, payoffs)
 
     def _payoff_moments(self, p: float, f: Array) -> Array:
-        """Return bounds on E|y|^p of contaminated payoffs, (n,)."""
+        """Return bounds on E|y|^p under noise with outliers, (n,)."""
         outlier = two_sided(p, f, self.size)
         return (1.0 - self.share) * self.base.moment_bound(p - 1.0, f) + self.share * outlier
 
@@ -353,11 +355,12 @@ class Spike:
     size: float = 10.0
 
     def __post_init__(self) -> None:
+        """Check the noise of one arm."""
         object.__setattr__(self, "arm", checks.integer("arm", self.arm, low=0))
         checks.fields(self, size=checks.positive)
 
     def sample(self, f_values: ArrayLike, rng: np.random.Generator, arms: ArrayLike) -> Array:
-        """Draw a payoff for each mean in `f_values` (n,) at `arms` (n,), of which one is noisy."""
+        """Draw a payoff for each mean in `f_values` (n,) at `arms` (n,), of which one has noise."""
         f, rng = mean_values(f_values), law_generator(rng)
         numbers = np.asarray(arms)
         if numbers.shape != f.shape:

@@ -97,6 +97,7 @@ class TwoPoint(CheckedLaw):
     gap: float
 
     def __post_init__(self) -> None:
+        """Check the law of payoffs that are 0 or a jump."""
         alpha = checks.in_unit_interval("alpha", self.alpha, closed_above=True)
         object.__setattr__(self, "alpha", alpha)
         checks.fields(self, v=checks.positive, gap=checks.positive)
@@ -109,11 +110,11 @@ class TwoPoint(CheckedLaw):
 
     @property
     def jump(self) -> float:
-        """The size of a payoff that is not zero, (v / (2 gap))^(1/alpha)."""
+        """The size of a payoff of the law that is not zero, (v / (2 gap))^(1/alpha)."""
         return float((self.v / (2.0 * self.gap)) ** (1.0 / self.alpha))
 
     def probability(self, f: ArrayLike) -> Array:
-        """Return the probability of a jump at mean `f`, |f| / jump; the shape of `f`."""
+        """Return the probability that a payoff is a jump at mean `f`, |f| / jump, shaped as `f`."""
         values = shifts(f)
         size = np.abs(values)
         if size.size and float(size.max()) > 2.0 * self.gap * (1.0 + ROUNDING):

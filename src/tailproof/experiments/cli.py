@@ -29,7 +29,7 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any) -> None:
-    """Register the command with the subparsers `commands` of the command line."""
+    """Register the command `reproduce` with the subparsers `commands` of the command line."""
     parser = add_command(
         commands,
         "reproduce",
@@ -53,7 +53,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command of the experiments and return its exit code."""
+    """Run the command `reproduce` and return its exit code."""
     from tailproof._util.interrupts import INTERRUPTED, exit_on_interrupt
 
     with exit_on_interrupt("tailproof reproduce"):

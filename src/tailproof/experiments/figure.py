@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tailproof._util.plotting import new_figure
-from tailproof.experiments.comparisons import Records, regrets, sample_std, truncation_fit
+from tailproof.experiments.measures import Records, regrets, sample_std, truncation_fit
 from tailproof.experiments.panels import FIGURE_LETTERS, Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES, FigurePolicy
@@ -22,7 +22,7 @@ FROM_PAPER = "read off the paper's figure, same colors"
 
 
 def draw(plan: Plan, records: Records, *, variants: bool = False) -> Any:
-    """Draw the figure: the paper's policies in its arrangement, or the variants over them."""
+    """Draw the paper's figure: the policies in its arrangement, or the variants over them."""
     figure = new_figure(figsize=(12.0, 6.6), dpi=150, layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     panels = {panel.letter: panel for panel in plan.panels}
@@ -62,7 +62,7 @@ def _figure_legend(figure: Any, axes: Iterable[Any]) -> None:
 def _draw_regret_curves(
     axis: Any, panel: Panel, records: Records, policies: Iterable[FigurePolicy], variants: bool
 ) -> None:
-    """Draw mean and standard deviation of R_t / t of each policy of a panel."""
+    """Draw in the figure mean and standard deviation of R_t / t of each policy of a panel."""
     rounds = panel.recorded_rounds
     for place, policy in enumerate(policies):
         key = policy.key
@@ -95,7 +95,7 @@ def _draw_paper_values(axis: Any, panel: Panel, policy: FigurePolicy) -> None:
 
 
 def _draw_bands(axis: Any, panel: Panel, records: Records, policies: list[FigurePolicy]) -> None:
-    """Draw posterior means and bands of panel f, with the function."""
+    """Draw in the figure the posterior means and bands of panel f, with the function."""
     x = ARMS[:, 0]
     f = None
     for policy in policies:
@@ -111,7 +111,7 @@ def _draw_bands(axis: Any, panel: Panel, records: Records, policies: list[Figure
 
 
 def line_style_of(policy: FigurePolicy) -> dict[str, Any]:
-    """Return color and dashes of a policy's curve."""
+    """Return color and dashes of a policy's curve in the figure."""
     line = "--" if policy.is_variant else "-"
     if policy.is_variant and policy.schedule == "theory":
         line = ":"

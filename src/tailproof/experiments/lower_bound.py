@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tailproof._util.plotting import new_figure
 from tailproof.bandits.schedules import MomentBound
-from tailproof.experiments.comparisons import Records, regrets, sample_std
 from tailproof.experiments.figure import line_style_of
+from tailproof.experiments.measures import Records, regrets, sample_std
 from tailproof.experiments.panels import Panel
 from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.problems import LowerBound
@@ -39,7 +39,7 @@ class Growth:
 
 
 def growth(panel: Panel, source: LowerBound, records: Records) -> Growth:
-    """Return measured and proven growth of the regret over the horizons of panel g."""
+    """Return measured and proven growth of the regret over the horizons of the lower bound."""
     horizons = panel.recorded_rounds
     instances = [source.instance(int(T)) for T in horizons]
     gaps = np.array([hard.gap for hard in instances])
@@ -62,13 +62,13 @@ def growth(panel: Panel, source: LowerBound, records: Records) -> Growth:
 
 
 def lower_rate(source: LowerBound, horizons: NDArray[np.int64]) -> Array:
-    """Return Theorem 2's rate at the horizons; its constant is open."""
+    """Return Theorem 2's rate at the horizons of panel g, the lower bound; its constant is open."""
     moment = MomentBound(source.alpha, source.v)
     return squared_exponential_lower_rate(moment, source.norm_bound, horizons, dim=1)
 
 
 def _log_slope(horizons: NDArray[np.int64], values: Array) -> float:
-    """Return the slope of ln(values) over ln(horizons): the exponent of the regret."""
+    """Return the slope of ln(regret) over ln(horizons): the exponent of the regret in panel g."""
     usable = np.isfinite(values) & (values > 0.0)
     if usable.sum() < 2:
         return float("nan")
@@ -76,7 +76,7 @@ def _log_slope(horizons: NDArray[np.int64], values: Array) -> float:
 
 
 def draw(panel: Panel, source: LowerBound, records: Records) -> Any:
-    """Draw R_T over T beside the rates, and R_T as a multiple of T Delta, where policies differ."""
+    """Draw R_T over T beside the lower bound's rate, and R_T as a multiple of T Delta (panel g)."""
     figure = new_figure(figsize=(11.0, 6.0), dpi=150, layout="constrained")
     left, right = figure.subplots(1, 2)
     found, T = growth(panel, source, records), panel.recorded_rounds.astype(np.float64)

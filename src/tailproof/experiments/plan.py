@@ -43,12 +43,13 @@ class Size:
     variant_repetitions: int | None = None  # of policies not in the paper; at most `repetitions`
 
     def __post_init__(self) -> None:
+        """Check rounds and repetitions that are planned for a panel."""
         for name, value in dataclasses.asdict(self).items():
             if value is not None:
                 checks.integer(name, value, low=1)
 
     def applied_to(self, panel: Panel) -> Panel:
-        """Return the panel at this size."""
+        """Return the panel as it is planned, at this size."""
         given = {name: n for name, n in dataclasses.asdict(self).items() if n is not None}
         panel = dataclasses.replace(panel, **given)
         variant_repetitions = min(panel.repetitions, panel.variant_repetitions)
@@ -70,7 +71,7 @@ class Task:
         return self.panel.letter, self.policy, self.repetition
 
     def sequence(self, purpose: str) -> np.random.SeedSequence:
-        """Return the seed sequence of the task for one purpose.
+        """Return the seed sequence of a planned task for one purpose.
 
         Function and noise are the same for all policies of a repetition, and panel f's function
         is the same for all repetitions; nothing depends on which other tasks there are.
@@ -78,7 +79,7 @@ class Task:
         return np.random.SeedSequence(self.entropy(purpose))
 
     def entropy(self, purpose: str) -> list[int]:
-        """Return the entropy of the sequence; panel g adds the horizon to it."""
+        """Return the entropy of a planned task's seeds; panel g adds the horizon to it."""
         panel = LETTERS.index(self.panel.letter)
         if purpose == "shared function":
             return [self.seed, panel, len(PURPOSES)]
@@ -88,7 +89,7 @@ class Task:
         return entropy
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Return a new generator of the task for one purpose."""
+        """Return a new generator of a planned task for one purpose."""
         return np.random.default_rng(self.sequence(purpose))
 
 
@@ -122,7 +123,7 @@ class Plan:
 
 
 def source_digest(package: Path) -> str:
-    """Return the SHA-256 of the files in the folder `package` that match `SOURCES`.
+    """Return for the plan's manifest the SHA-256 of the files in `package` that match `SOURCES`.
 
     The version number stays while code is being changed, and the same sums in another order can
     change which arm a policy plays: runs of different code must not end up in one table.
@@ -135,7 +136,7 @@ def source_digest(package: Path) -> str:
 
 
 def _panel_in_manifest(panel: Panel) -> dict[str, Any]:
-    """Return what the manifest of a results folder says of a panel."""
+    """Return what the plan's manifest says of a panel."""
     return {
         "title": panel.title,
         "rounds": panel.rounds,

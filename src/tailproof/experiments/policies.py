@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.bandits.assembly import Seed
 from tailproof.bandits.features import Exact, FeatureMap, Nystrom, QuadratureFourier
-from tailproof.bandits.optimizer import ArmOptimizer
 from tailproof.bandits.policies import ata_gp_ucb, gp_ucb, tgp_ucb
 from tailproof.bandits.schedules import CustomSchedule
 from tailproof.experiments.problems import Problem
@@ -19,7 +19,7 @@ FAILURE_PROBABILITY = 0.1  # delta, in the theory schedule only
 
 
 def fourth_root(t: int) -> float:
-    """Return t^(1/4), the truncation threshold of panel f in round t."""
+    """Return t^(1/4), at which policies of panel f truncate in round t."""
     return float(t) ** 0.25
 
 
@@ -72,7 +72,7 @@ ON_HARD_INSTANCE = (*WITH_FOURIER, "gp", "gp-truncated")  # panel g
 
 
 def features(policy: FigurePolicy, nodes: int | None) -> FeatureMap | Nystrom | None:
-    """Return the policy's feature map; `nodes` are the Fourier nodes per coordinate."""
+    """Return the feature map of a policy of the figure; `nodes` are Fourier nodes a coordinate."""
     if policy.family == "nystrom":
         return Nystrom(ACCURACY)
     if policy.family == "exact":
@@ -86,7 +86,7 @@ def features(policy: FigurePolicy, nodes: int | None) -> FeatureMap | Nystrom | 
 def build(
     policy: FigurePolicy, problem: Problem, nodes: int | None, horizon: int, seed: Seed
 ) -> ArmOptimizer:
-    """Return the optimizer that plays `problem` by `policy`."""
+    """Return the optimizer that plays `problem` by a policy of the figure."""
     space, kernel = problem.space, problem.kernel
     if policy.family == "gp":
         return gp_ucb(space, kernel, CustomSchedule(math.log), ridge=RIDGE, seed=seed)
@@ -113,7 +113,7 @@ def build(
 
 
 def describe(policy: FigurePolicy, nodes: int | None) -> dict[str, Any]:
-    """Return every constant of the policy, for the manifest."""
+    """Return every constant of a policy of the figure, for the manifest."""
     feature_map = features(policy, nodes)
     result: dict[str, Any] = {
         "policy": policy.family,

@@ -155,12 +155,12 @@ class FixedSpike:
     shift: float
 
     def sample(self, arm_indices: ArrayLike, rng: np.random.Generator) -> Array:
-        """Return one payoff for each arm number in `arm_indices` (k,); nothing is drawn."""
+        """Return payoffs of panel f's problem for arms `arm_indices` (k,); nothing is drawn."""
         arms = np.asarray(arm_indices)
         return self.means[arms] + np.where(arms == self.arm, self.shift, 0.0)
 
     def moment_bound(self, alpha: float) -> float:
-        """Return max over arms of |y|^(1+alpha)."""
+        """Return max over the arms of panel f's problem of |y|^(1+alpha)."""
         payoffs = self.sample(np.arange(self.means.size), np.random.default_rng())
         return float((np.abs(payoffs) ** (1.0 + alpha)).max())
 
@@ -218,16 +218,16 @@ class LowerBound:
     norm_bound: float = 1.0
 
     def horizons(self, rounds: int) -> NDArray[np.int64]:
-        """Return the horizons that are run, from a hundredth of the rounds up to all."""
+        """Return the horizons of panel g's problem, from a hundredth of the rounds up to all."""
         spaced = np.geomspace(max(rounds / 100.0, 1.0), rounds, HORIZONS)
         return np.unique(np.rint(spaced).astype(np.int64))
 
     def instance(self, horizon: int) -> HardInstance:
-        """Return the M functions for a horizon; their norm is B exactly."""
+        """Return the M functions of panel g's problem for a horizon; their norm is B exactly."""
         return _hard_instance(self, horizon)
 
     def problem_at(self, horizon: int, generators: Generators) -> Problem:
-        """Return the problem of a repetition at a horizon."""
+        """Return panel g's problem of a repetition at a horizon."""
         hard = self.instance(horizon)
         j = int(generators("function").integers(hard.count))
         arms = np.unique(np.concatenate([ARMS, hard.centers]), axis=0)
@@ -239,7 +239,7 @@ class LowerBound:
         return Problem(space, self.kernel, environment, gap, moment, self.norm_bound, fourier)
 
     def describe(self) -> dict[str, Any]:
-        """Return every constant of the problem, for the manifest."""
+        """Return every constant of panel g's problem, for the manifest."""
         return {
             "arms": f"{_ARMS_TEXT}, and the peaks of the functions",
             "kernel": repr(self.kernel),
@@ -254,7 +254,7 @@ class LowerBound:
 
 @functools.lru_cache(maxsize=64)  # a bisection of a bisection: a third of a second
 def _hard_instance(source: LowerBound, horizon: int) -> HardInstance:
-    """Return the problem of panel g: the lower bound's instance for a horizon."""
+    """Return what panel g's problem is at a horizon: the lower bound's instance."""
     constants = (source.norm_bound, source.alpha, source.v)
     return HardInstance.for_horizon(source.kernel, 1, *constants, horizon=horizon, exact_norm=True)
 

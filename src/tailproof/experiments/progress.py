@@ -40,6 +40,7 @@ class Progress:
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Show the progress of the runs of a reproduction."""
         self._done, self._total, self._workers = done, done + len(tasks), max(workers, 1)
         self._display = LiveDisplay(self.line, self.line, stream=stream, clock=clock)
         self._left = Counter(task.name[:2] for task in tasks)
@@ -47,11 +48,13 @@ class Progress:
         self._measured: dict[tuple[str, str], list[float]] = {}
 
     def __enter__(self) -> Self:
+        """Begin to show the progress of the runs."""
         self._display.__enter__()
         self._show_progress()
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """End the display of the progress."""
         self._display.__exit__(*raised)
 
     def finished(self, task: Task, seconds: float) -> None:
@@ -68,7 +71,7 @@ class Progress:
             self._display.update()
 
     def seconds_left(self) -> float | None:
-        """Return the time left in seconds; None before anything has finished."""
+        """Return the time left in the progress of the runs; None before anything has finished."""
         if not self._measured:
             return None
         took = sum(sum(times) for times in self._measured.values())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailproof._util.threads import single_thread
-from tailproof.bandits.optimizer import ArmOptimizer
+from tailproof.bandits.arm_optimizer import ArmOptimizer
 from tailproof.environments import ArmEnvironment
 from tailproof.experiments.plan import Task
 from tailproof.experiments.policies import POLICIES, build
@@ -27,11 +27,12 @@ class CommonPayoffs:
     def __init__(
         self, environment: ArmEnvironment, rounds: int, sequence: np.random.SeedSequence
     ) -> None:
+        """Prepare the payoffs that all policies have in common in a repetition."""
         self._environment, self._rounds, self._sequence = environment, rounds, sequence
         self._drawn: dict[int, memoryview] = {}
 
     def of(self, arm: int) -> memoryview:
-        """Return the arm's common payoff in every round."""
+        """Return the arm's payoff in every round of a repetition, common to all policies."""
         payoffs = self._drawn.get(arm)
         if payoffs is None:
             rng = np.random.default_rng(self._sequence)

@@ -18,7 +18,7 @@ from tailproof._util.optional import require
 from tailproof._util.plotting import image
 from tailproof.environments import load_light, load_stand_in_stocks, load_stocks
 from tailproof.experiments import figure, lower_bound, panels, results, run_files, runner
-from tailproof.experiments.comparisons import Records
+from tailproof.experiments.measures import Records
 from tailproof.experiments.plan import Plan, Size, make_plan
 from tailproof.experiments.policies import POLICIES
 from tailproof.experiments.problems import LowerBound
@@ -45,7 +45,7 @@ class Request:
     scheduler: str | None = None
 
     def size(self, letter: str) -> Size:
-        """Return the size of a panel that the request asks for."""
+        """Return the size of a panel that the request to reproduce asks for."""
         quick = QUICK_TRUNCATION if letter == "f" else QUICK
         size = quick if self.quick else Size()
         given = {"rounds": self.rounds, "repetitions": self.repetitions}
@@ -53,7 +53,7 @@ class Request:
 
 
 def reproduce(request: Request) -> dict[str, Any]:
-    """Do what `request` asks for, print a summary, and return the values of the report.
+    """Reproduce what `request` asks for, print a summary, and return the values of the report.
 
     Ctrl-C and SIGTERM raise KeyboardInterrupt once the number of finished runs has been printed.
     """
@@ -92,7 +92,7 @@ def reproduce(request: Request) -> dict[str, Any]:
 def choose_panels(
     names: Sequence[str], data: Path | None
 ) -> tuple[dict[str, panels.Panel], list[str]]:
-    """Return the panels named, by letter, with their data loaded, and notices about them.
+    """Return the panels to reproduce, by letter, with their data loaded, and notices about them.
 
     Without `data`, panel d runs on the open stand-in where that is installed. A panel whose data
     are missing is left out under "all", and an error where it is named.
@@ -143,7 +143,7 @@ def _notices_of_sizes(plan: Plan, chosen: Mapping[str, panels.Panel]) -> list[st
 
 
 def _requested_pool(request: Request) -> tuple[runner.Pool, int, str]:
-    """Return the pool that the request asks for, how many workers it has, and its description."""
+    """Return the pool to reproduce with, how many workers it has, and its description."""
     for module in ("jinja2", "matplotlib", "joblib", "threadpoolctl"):
         require(module, "experiments")  # better missing now than after the work
     if request.scheduler is not None:
@@ -173,7 +173,7 @@ def _write_reproduced_figures(plan: Plan, records: Records, out: Path) -> dict[s
 
 
 def summary_text(summary: Mapping[str, Any]) -> str:
-    """Return the last round of every policy, and the statements, as text for a terminal."""
+    """Return for the end of `tailproof reproduce` the last rounds and the statements, as text."""
     rows, bands = [], []
     for letter, panel in summary["panels"].items():
         for policy in panel["policies"].values():

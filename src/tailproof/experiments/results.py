@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tailproof._util.files import atomic_write, write_json
-from tailproof.experiments import comparisons, lower_bound
-from tailproof.experiments.comparisons import Records
+from tailproof.experiments import lower_bound, measures, variants
+from tailproof.experiments.measures import Records
 from tailproof.experiments.panels import Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES
@@ -29,7 +29,7 @@ CURVES_HEADER = ("policy", "schedule", "repetition", "x", "f", "mean", "std")
 
 
 def write_results(plan: Plan, records: Records, out: Path) -> dict[str, Any]:
-    """Write tables and summary to the folder `out` and return the summary."""
+    """Write the tables of the results and their summary to `out`, and return the summary."""
     _write_result_table(out / RESULTS, RESULTS_HEADER, _regret_table_rows(plan, records))
     if any(panel.letter == "f" for panel in plan.panels):
         _write_result_table(out / CURVES, CURVES_HEADER, _curve_table_rows(plan, records))
@@ -39,13 +39,13 @@ def write_results(plan: Plan, records: Records, out: Path) -> dict[str, Any]:
 
 
 def _write_result_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV table of the reproduction."""
+    """Write a CSV table of the results."""
     with atomic_write(path, "w") as stream:
         csv.writer(stream, lineterminator="\n").writerows([header, *rows])
 
 
 def _regret_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
-    """Yield R_t / t of every run at the recorded rounds."""
+    """Yield for a table of the results R_t / t of every run at the recorded rounds."""
     for task in plan.tasks():
         panel, policy, repetition = task.name
         regret = records[task.name]["regret_per_round"]
@@ -54,7 +54,7 @@ def _regret_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
 
 
 def _curve_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
-    """Yield function, mean and deviation of panel f at every arm."""
+    """Yield for a table of the results function, mean and deviation of panel f at every arm."""
     for task in plan.tasks():
         panel, policy, repetition = task.name
         if panel == "f":
@@ -65,16 +65,16 @@ def _curve_table_rows(plan: Plan, records: Records) -> Iterable[Sequence[Any]]:
 
 
 def summary(plan: Plan, records: Records) -> dict[str, Any]:
-    """Return means and standard deviations of R_T / T, beside the paper's values where possible."""
+    """Return the results in brief: mean and deviation of R_T / T, beside the paper's values."""
     return {
         "panels": {panel.letter: _panel_summary(panel, records) for panel in plan.panels},
         "statements": [asdict(statement) for statement in check_statements(plan, records)],
-        "variants": comparisons.describe_variants(plan, records),
+        "variants": variants.describe_variants(plan, records),
     }
 
 
 def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
-    """Return what the results file of the reproduction says of a panel."""
+    """Return the results of a panel, as the summary has them."""
     result: dict[str, Any] = {
         "title": panel.title,
         "rounds": panel.rounds,
@@ -89,20 +89,20 @@ def _panel_summary(panel: Panel, records: Records) -> dict[str, Any]:
         paper = panel.paper.crossing if panel.rounds == panel.paper.rounds else None
         result["crossings"] = {
             key: {"round": at, "paper": paper if key == "nystrom" else None}
-            for key, at in comparisons.crossings(panel, records).items()
+            for key, at in measures.crossings(panel, records).items()
         }
     result["variants"] = {
         variant.policy: asdict(variant)
         | {"difference": variant.difference, "verdict": variant.verdict, "flat": variant.flat}
-        for variant in comparisons.compare_variants(panel, records)
+        for variant in variants.compare_variants(panel, records)
     }
     return result
 
 
 def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
-    """Return the mean curve of a policy in a panel, with the paper's values."""
-    curves = comparisons.regrets(panel, records, key)
-    means, deviations = curves.mean(axis=0).tolist(), comparisons.sample_std(curves).tolist()
+    """Return for the results the mean curve of a policy in a panel, with the paper's values."""
+    curves = measures.regrets(panel, records, key)
+    means, deviations = curves.mean(axis=0).tolist(), measures.sample_std(curves).tolist()
     curve = []
     for t, mean, sd in zip(panel.recorded_rounds.tolist(), means, deviations, strict=True):
         paper = panel.paper_value(key, t)
@@ -118,8 +118,8 @@ def _policy_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
 
 
 def _band_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
-    """Return how well the band of panel f holds the function."""
-    fit = comparisons.truncation_fit(panel, records, key)
+    """Return for the results how well the band of panel f holds the function."""
+    fit = measures.truncation_fit(panel, records, key)
     return {
         "largest_error": fit.error,
         "at": float(ARMS[fit.worst_arm, 0]),
@@ -130,7 +130,7 @@ def _band_summary(panel: Panel, records: Records, key: str) -> dict[str, Any]:
 
 
 def timings(plan: Plan, records: Records, workers: str) -> dict[str, Any]:
-    """Return rounds per second of each policy, and how long the sessions took.
+    """Return for the results the rounds per second of each policy, and how long sessions took.
 
     Speeds are by processor time, so that a busy machine does not change them; the median over
     repetitions leaves out the time for compiling in the first run of a process. A session ends

@@ -33,7 +33,7 @@ def run_path(out: Path, name: tuple[str, str, int]) -> Path:
 
 @contextmanager
 def open_folder(out: Path, manifest: dict[str, Any]) -> Iterator[None]:
-    """Lock the folder `out`; write `manifest` to it, or check that it holds the same one.
+    """Lock the folder of run files; write `manifest` to it, or check that it holds the same one.
 
     Another manifest is a FolderMismatchError, another process that works in `out` a ValueError.
     """
@@ -64,7 +64,7 @@ def _lock_run_folder(out: Path) -> Iterator[None]:
 
 
 def _check_folder_manifest(out: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest of a results folder, or refuse a folder with another one."""
+    """Write the manifest beside the run files, or refuse a folder with another one."""
     path = out / MANIFEST
     if not path.exists():
         if (out / RUNS).exists():
@@ -91,7 +91,7 @@ def _check_folder_manifest(out: Path, manifest: dict[str, Any]) -> None:
 
 
 def differences(found: Any, wanted: Any, where: str = "") -> Iterable[str]:
-    """Yield a description of every place where the JSON values of two manifests differ.
+    """Yield a description of every place where the manifests of two folders of runs differ.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def differences(found: Any, wanted: Any, where: str = "") -> Iterable[str]:
 
 
 def _short_json_value(value: Any) -> str:
-    """Return a value of a manifest as JSON, short enough for an error."""
+    """Return a value of a run folder's manifest as JSON, short enough for an error."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + ".."
 

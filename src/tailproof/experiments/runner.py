@@ -41,7 +41,7 @@ Pool = Callable[[Sequence[Task]], Iterable[tuple[Task, Record]]]
 
 
 def guess_seconds(task: Task) -> float:
-    """Return roughly how long a task of the plan takes on one core."""
+    """Return roughly how long the runner needs for a task of the plan on one core."""
     family, source = POLICIES[task.policy].family, task.panel.source
     full_rank = isinstance(source, Synthetic) and isinstance(source.kernel, Matern)
     factor = _FULL_RANK if full_rank and family in ("nystrom", "exact") else 1.0
@@ -116,7 +116,7 @@ def _start_resource_trackers() -> None:
 
 
 def compile_first(tasks: Sequence[Task]) -> None:
-    """Play a few rounds of every kind of task, so that the workers find the code compiled.
+    """Play a few rounds of every kind of task, so that pool workers find the code compiled.
 
     Compiling takes longer than many a run, and every new process would do it at the same time.
     """
@@ -170,7 +170,7 @@ def _run_pool_task(task: Task) -> tuple[Task, Record]:
 
 @functools.cache
 def _follow_parent(parent: int) -> None:
-    """Leave Ctrl-C to the parent process, and end when it has ended, even if it was killed."""
+    """Leave Ctrl-C to the runner's process, and end when it has ended, even if it was killed."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -185,7 +185,7 @@ def _follow_parent(parent: int) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn SIGTERM into KeyboardInterrupt, so that both stop the work in the same orderly way."""
+    """Turn SIGTERM into KeyboardInterrupt, so that both stop the runner in the same orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tailproof.experiments.comparisons import (
+from tailproof.experiments.measures import (
     Records,
     crossings,
     regrets,

@@ -34,7 +34,7 @@ class Branch:
     common: dict[str, BaseDistribution]
 
     def complete(self, params: Mapping[str, Any], adapter: SpaceAdapter) -> dict[str, Any]:
-        """Return a whole configuration: what `params` lacks is that of the nearest trial.
+        """Return a whole configuration of a branch: what `params` lacks is the nearest trial's.
 
         `params` are Optuna's values of the space of `adapter`.
         """
@@ -44,7 +44,7 @@ class Branch:
         return {name: merged[name] for name in sorted(merged)}
 
     def _nearest(self, params: Mapping[str, Any], adapter: SpaceAdapter) -> FrozenTrial:
-        """Return the trial of the branch that is nearest to a configuration."""
+        """Return the trial of a branch that is nearest to a configuration."""
         space = adapter.space
         given = adapter.from_optuna(params)
         inside = [(t, adapter.from_optuna(t.params)) for t in self.trials]
@@ -68,7 +68,7 @@ def branches(trials: Sequence[FrozenTrial]) -> list[Branch]:
 
 
 def _common(trials: Sequence[FrozenTrial], *, restrict: bool) -> dict[str, BaseDistribution]:
-    """Return the distributions that are equal in all trials, sorted by name.
+    """Return the distributions that are equal in all trials of a branch, sorted by name.
 
     If `restrict`, options and integers that no trial of the branch had are left out: they may
     belong to other branches.
@@ -83,7 +83,7 @@ def _common(trials: Sequence[FrozenTrial], *, restrict: bool) -> dict[str, BaseD
 
 
 def _restricted(dist: BaseDistribution, values: Iterable[Any]) -> BaseDistribution:
-    """Return a distribution of the values seen, as far as it is discrete."""
+    """Return a branch's distribution of the values seen, as far as it is discrete."""
     if isinstance(dist, CategoricalDistribution):
         seen = {int(dist.to_internal_repr(value)) for value in values}
         return CategoricalDistribution([dist.choices[i] for i in sorted(seen)])
@@ -95,7 +95,7 @@ def _restricted(dist: BaseDistribution, values: Iterable[Any]) -> BaseDistributi
 
 
 def _only_value(dist: BaseDistribution) -> Any:
-    """Return the one value of a distribution of one value."""
+    """Return the one value of a distribution of a branch."""
     if isinstance(dist, CategoricalDistribution):
         return dist.choices[0]
     assert isinstance(dist, FloatDistribution | IntDistribution)

@@ -172,13 +172,14 @@ class StoppingCallback:
         level: float = 0.9,
         confirm: float = 0.2,
     ) -> None:
+        """Prepare to stop a study by these rules, or to confirm before it stops."""
         self.rule = StoppingRule.parse(until, until_better, level, has_baseline=True)
         if not self.rule.active:
             raise ValueError("`until` or `until_better` must be given, but got neither.")
         self.confirm = checks.share("confirm", confirm)
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
-        """Look at the study after a trial, and stop it if a rule holds."""
+        """Look at the study after a trial, and stop it, or start to confirm, if a rule holds."""
         race = StudyRace.of(study)
         if race is not None:
             if race.runs is not None and _finished(study, race.start) >= race.runs:
@@ -204,21 +205,10 @@ def _finished(study: Study, start: int) -> int:
 
 
 def _sampler_of(study: Study) -> TailproofSampler:
-    """Return the TailproofSampler of a study, or raise an error."""
+    """Return the TailproofSampler of a study that decides on stopping, or raise an error."""
     from tailproof.integrations.optuna import TailproofSampler  # it imports this module
 
     if not isinstance(study.sampler, TailproofSampler):
         kind = type(study.sampler).__name__
         raise ValueError(f"`study` must have a TailproofSampler, but got one with {kind}.")
     return study.sampler
-
-
-def is_failure(trial: FrozenTrial) -> bool:
-    """Tell whether a trial failed of itself.
-
-    Trials of `tailproof tune` say whether they did: those that were interrupted did not, and one
-    that failed may be complete, with the payoff that failed trials are given.
-    """
-    outcome = trial.user_attrs.get("outcome", {})
-    default = "failed" if trial.state == TrialState.FAIL else ""
-    return trial.state.is_finished() and outcome.get("kind", default) == "failed"

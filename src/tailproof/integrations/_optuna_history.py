@@ -12,7 +12,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof._util.checks import LARGEST_PAYOFF
-from tailproof.integrations._optuna_decisions import is_baseline, is_failure
+from tailproof.integrations._optuna_decisions import is_baseline
 from tailproof.integrations._optuna_internals import enqueued_params
 from tailproof.integrations._optuna_space import SpaceAdapter
 from tailproof.search.trials import Trial, measured
@@ -91,14 +91,25 @@ class StudyHistory:
             self.payoffs.append(trial)
 
 
+def is_failure(trial: FrozenTrial) -> bool:
+    """Tell whether a trial in a study's history failed of itself.
+
+    Trials of `tailproof tune` say whether they did: those that were interrupted did not, and one
+    that failed may be complete, with the payoff that failed trials are given.
+    """
+    outcome = trial.user_attrs.get("outcome", {})
+    default = "failed" if trial.state == TrialState.FAIL else ""
+    return trial.state.is_finished() and outcome.get("kind", default) == "failed"
+
+
 def is_payoff(trial: FrozenTrial) -> bool:
-    """Tell whether the value of a complete Optuna trial can enter a mean: infinite ones cannot."""
+    """Tell whether the value of a complete trial enters the history of payoffs: not if infinite."""
     value = trial.values[0]
     return math.isfinite(value) and abs(value) <= LARGEST_PAYOFF
 
 
 def told_of(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what a complete trial tells, as arguments of `Optimizer.add`.
+    """Return what a complete trial in the history tells, as arguments of `Optimizer.add`.
 
     Its value; or the single payoffs, if the user attribute "tailproof:payoffs" lists them; or its
     value as a mean, if "tailproof:sem" gives the standard error, "tailproof:n" the number of
@@ -119,7 +130,7 @@ def told_of(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def model_params(trial: FrozenTrial, adapter: SpaceAdapter) -> dict[str, Any] | None:
-    """Return the params of a complete trial in tailproof's space; None if it is not modeled.
+    """Return the params of a trial in the history in tailproof's space; None if not modeled.
 
     Not modeled are infinite values, and params that are incomplete or outside the space.
     """
@@ -127,12 +138,12 @@ def model_params(trial: FrozenTrial, adapter: SpaceAdapter) -> dict[str, Any] | 
 
 
 def planned_params(trial: FrozenTrial) -> dict[str, Any]:
-    """Return the params a trial has, and those it was enqueued with and has not stored yet."""
+    """Return the params of a trial in the history, also those enqueued and not stored yet."""
     return {**enqueued_params(trial), **trial.params}
 
 
 def by_completion(complete: Iterable[FrozenTrial]) -> list[FrozenTrial]:
-    """Return complete trials of Optuna in the order they were completed in."""
+    """Return complete trials of a study's history in the order they were completed in."""
 
     def completion(trial: FrozenTrial) -> tuple[datetime, int]:
         # Storages differ in whether they keep the time zone; the two kinds cannot be compared.

@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 
 def set_system_attr(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
-    """Store an attribute of a running trial where `FrozenTrial.system_attrs` shows it.
+    """Store by Optuna's internals an attribute of a running trial, for `FrozenTrial.system_attrs`.
 
     A sampler sees a `FrozenTrial`, and only `Trial` has a public setter.
     """
@@ -25,7 +25,7 @@ def set_system_attr(study: Study, trial: FrozenTrial, key: str, value: Any) -> N
 
 
 def whole_study(study: Study) -> Study:
-    """Return the study behind the part of it that Optuna shows to a sampler.
+    """Return by Optuna's internals the study behind the part of it that a sampler is shown.
 
     A pruner that works in brackets (Hyperband) shows the trials of one bracket only, by a wrapper
     without a public way to the rest.
@@ -34,7 +34,7 @@ def whole_study(study: Study) -> Study:
 
 
 def enqueued_params(trial: FrozenTrial) -> dict[str, Any]:
-    """Return what a trial was enqueued with (`Study.enqueue_trial`); empty if it was not.
+    """Return from Optuna's internals what a trial was enqueued with; empty if it was not.
 
     Before the trial runs, Optuna keeps it in a system attribute only.
     """
@@ -42,7 +42,7 @@ def enqueued_params(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def start_waiting_trial(storage: RDBStorage, trial_id: int, user_attrs: Mapping[str, Any]) -> bool:
-    """Let a waiting trial run, with further user attributes; return False if it did not wait.
+    """Let a waiting trial run, by Optuna's internals; return False if it did not wait.
 
     Optuna stores the state and an attribute in two transactions. Here they are stored in one, so
     that no trial runs without its attributes, whatever dies in between.
@@ -72,7 +72,7 @@ def start_waiting_trial(storage: RDBStorage, trial_id: int, user_attrs: Mapping[
 
 
 def relational_storage(study: Study) -> RDBStorage | None:
-    """Return the relational database behind a study; None if it is kept elsewhere."""
+    """Return by Optuna's internals the relational database behind a study; None if it has none."""
     storage = study._storage
     storage = getattr(storage, "_backend", storage)  # behind a cache
     return storage if isinstance(storage, RDBStorage) else None

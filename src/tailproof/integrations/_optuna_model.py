@@ -9,9 +9,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from tailproof.integrations._optuna_branches import Branch
-from tailproof.integrations._optuna_decisions import StudyRace, is_failure
+from tailproof.integrations._optuna_decisions import StudyRace
 from tailproof.integrations._optuna_history import (
     StudyHistory,
+    is_failure,
     model_params,
     planned_params,
     told_of,
@@ -30,6 +31,7 @@ class StudyCache:
     """The history of one study, and the model of its latest search space."""
 
     def __init__(self) -> None:
+        """Start without models of a study."""
         self.history = StudyHistory()
         self.fresh_for: int | None = None  # the trial for which the study was read a moment ago
         self._model: StudyModel | None = None
@@ -55,7 +57,10 @@ class StudyCache:
         return model
 
     def warn_if_conditional(self, study: Study) -> None:
-        """Warn once of parameters that are drawn at random, since not all trials have them."""
+        """Warn once of parameters outside the model: not all trials have them.
+
+        They are drawn at random.
+        """
         others = self.history.names - (self.history.common or {}).keys()
         if others and not self.warned:
             self.warned = True
@@ -75,6 +80,7 @@ class StudyModel:
     """
 
     def __init__(self, space: Distributions, minimize: bool, options: Options | None) -> None:
+        """Make the optimizer that models the payoffs of a study."""
         self.adapter = SpaceAdapter(space)
         self.optimizer = Optimizer(self.adapter.space, seed=0, minimize=minimize, options=options)
         self._told = 0  # payoffs of the history
@@ -82,7 +88,7 @@ class StudyModel:
         self._numbers: dict[int, int] = {}  # Optuna's numbers by those of the optimizer
 
     def update(self, payoffs: list[FrozenTrial]) -> None:
-        """Tell the optimizer the payoffs that are new, in their order."""
+        """Tell the optimizer that models a study the payoffs that are new, in their order."""
         for trial in payoffs[self._told :]:
             self._told += 1
             params = model_params(trial, self.adapter)
@@ -94,7 +100,7 @@ class StudyModel:
                 self._numbers[added.number] = trial.number
 
     def follow(self, history: StudyHistory, race: StudyRace | None) -> None:
-        """Take failures, baseline and race of the study."""
+        """Let the model follow the failures, the baseline and the race of the study."""
         for trial in history.failures[self._failed :]:
             self._failed += 1
             params = self.adapter.from_optuna(trial.params)
@@ -115,7 +121,7 @@ class StudyModel:
                 self.optimizer.resume_confirmation(candidates, runs)
 
     def propose(self, trial: FrozenTrial, running: list[FrozenTrial], seed: int) -> dict[str, Any]:
-        """Return the parameters proposed for a trial while others are running."""
+        """Return the parameters that the model of a study proposes while other trials run."""
         others = [other for other in running if other.number != trial.number]
         points = {other.number: self._point_of_running(other) for other in others}
         pending = [point for point in points.values() if point is not None]
@@ -129,6 +135,6 @@ class StudyModel:
         return self.adapter.to_optuna(proposed)
 
     def _point_of_running(self, running: FrozenTrial) -> dict[str, Any] | None:
-        """Return the point of a running trial; None if it is not stored yet."""
+        """Return the point of a running trial in the model; None if it is not stored yet."""
         proposed = self.adapter.unpack(running.system_attrs.get(PROPOSAL, {}))
         return self.adapter.from_optuna({**proposed, **planned_params(running)})

@@ -28,6 +28,7 @@ class SpaceAdapter:
     """
 
     def __init__(self, distributions: Distributions) -> None:
+        """Make the space that stands for Optuna's distributions."""
         self._distributions = dict(distributions)
         self.space = Space({name: _space_entry(name, dist) for name, dist in distributions.items()})
 

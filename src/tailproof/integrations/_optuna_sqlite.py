@@ -83,6 +83,7 @@ class SQLiteStorage(RDBStorage):
         self._lock_transactions()
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
+        """Open the SQLite file again in another process."""
         super().__setstate__(state)  # makes a new engine
         self._lock_transactions()
 
@@ -140,7 +141,7 @@ def _prepare_sqlite_file(database: str | None, timeout: float) -> None:
 
 
 def create_tables(open_database: Callable[[], Any]) -> Any:
-    """Return what `open_database` returns, called again if others create the tables meanwhile.
+    """Create SQLite tables by `open_database`, called again if others create them meanwhile.
 
     Of two processes that open an empty database at once, one fails.
     """
@@ -165,7 +166,7 @@ _imported = datetime.now()
 
 
 def note_process(study: Study, trial: FrozenTrial) -> None:
-    """Store that this process runs a trial, if the storage is not safe to share."""
+    """Store that this process runs a trial, if the SQLite storage is not safe to share."""
     if _unsafe_sqlite_key(study) is not None:
         set_system_attr(study, trial, PROCESS, os.getpid())
 
@@ -194,7 +195,7 @@ def warn_if_shared(study: Study, running: Iterable[FrozenTrial]) -> None:
 
 
 def _is_process_alive(process: int) -> bool:
-    """Whether a process of this machine lives; True where that cannot be asked."""
+    """Whether a process that shares the SQLite file lives; True where that cannot be asked."""
     if os.name != "posix":
         return True  # not to be asked without ending it
     try:

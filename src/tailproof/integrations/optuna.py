@@ -25,11 +25,11 @@ from tailproof.integrations._optuna_decisions import (
     StudyRace,
     confirm,
     enqueue_baseline,
-    is_failure,
     resume_search,
 )
 from tailproof.integrations._optuna_history import (
     StudyHistory,
+    is_failure,
     model_params,
     told_of,
 )
@@ -200,7 +200,7 @@ class TailproofSampler(BaseSampler):
             return model
 
     def _read_study(self, study: Study) -> StudyCache:
-        """Return the cache of the study, brought up to date."""
+        """Return the cache of an Optuna study, brought up to date."""
         _refuse_many_objectives(study)
         # A pruner that works in brackets shows each sampler its bracket only. Complete trials of
         # all brackets had the whole budget: they belong to one model.
@@ -218,7 +218,7 @@ class TailproofSampler(BaseSampler):
 def recommend(
     study: Study, *, level: float = 0.9, sampler: TailproofSampler | None = None
 ) -> Recommendation:
-    """Return the configuration with the best mean payoff, and an interval for that mean.
+    """Return the configuration of an Optuna study with the best mean payoff, with an interval.
 
     Works for every study of one objective, whichever sampler made it. `study.best_trial` is the
     trial with the best single payoff; under heavy tails that says little about its mean.
@@ -290,7 +290,7 @@ def recommend(
 
 
 def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
-    """Return an optimizer told the payoffs of a study, in Optuna's values, and their seconds.
+    """Return an optimizer told the payoffs of an Optuna study, in its values, and their seconds.
 
     Over the parameters that all complete trials have in common. Options of categorical parameters
     are shown by their text if they are no plain values.
@@ -323,7 +323,7 @@ def optimizer_of_study(study: Study) -> tuple[Optimizer, list[float]]:
 
 
 def _refuse_many_objectives(study: Study) -> None:
-    """Raise an error for a study of several objectives."""
+    """Raise an error for an Optuna study of several objectives."""
     if len(study.directions) > 1:
         directions = [direction.name.lower() for direction in study.directions]
         raise ValueError(
@@ -333,7 +333,7 @@ def _refuse_many_objectives(study: Study) -> None:
 
 
 def _refuse_constraints(history: StudyHistory) -> None:
-    """Raise an error for a study whose trials have constraints."""
+    """Raise an error for an Optuna study whose trials have constraints."""
     trial = history.constrained
     if trial is not None:
         raise ValueError(
@@ -344,12 +344,12 @@ def _refuse_constraints(history: StudyHistory) -> None:
 
 
 def _study_minimizes(study: Study) -> bool:
-    """Whether the one objective of a study is minimized."""
+    """Whether the one objective of an Optuna study is minimized."""
     return study.directions[0] == StudyDirection.MINIMIZE
 
 
 def _sampler_entropy() -> int:
-    """Return fresh randomness for a sampler from the system."""
+    """Return fresh randomness for TailproofSampler from the system."""
     drawn = np.random.SeedSequence().entropy
     assert isinstance(drawn, int)
     return drawn % 2**63

@@ -51,6 +51,7 @@ class Interval:
         return self.upper - self.lower
 
     def __contains__(self, value: float) -> bool:
+        """Whether a value lies in the interval, ends included."""
         return self.lower <= value <= self.upper
 
 
@@ -90,7 +91,7 @@ class Statistic:
         return Interval(float(lower), float(upper), level)
 
     def confidence_above(self, value: float = 0.0) -> float:
-        """Return the confidence that the mean exceeds `value`, in [0, 1].
+        """Return the confidence that a mean exceeds `value`, in [0, 1], by its practical intervals.
 
         It is the p for which the lower end at level 2p - 1 equals `value` (if p > 1/2), or the
         upper end at level 1 - 2p does (if p < 1/2).
@@ -124,7 +125,7 @@ def _hall(t: float, g: float) -> float:
 
 
 def hall_inverse(x: Array, g: Array) -> Array:
-    """Return h^-1(x) at skewness g, elementwise.
+    """Return h^-1(x) at skewness g, for the ends of intervals, elementwise.
 
     Examples
     --------
@@ -144,7 +145,10 @@ def ends(
     hidden_below: Array,
     hidden_above: Array,
 ) -> tuple[Array, Array]:
-    """Return the lower and upper ends of the module's formula, elementwise for equal shapes."""
+    """Return lower and upper ends of intervals by the module's formula.
+
+    Elementwise, for arrays of equal shapes.
+    """
     down = np.maximum(quantile, hall_inverse(quantile, skewness))
     up = np.maximum(quantile, -hall_inverse(-quantile, skewness))
     return (

@@ -37,7 +37,7 @@ NET_SHARE = 0.75
 
 
 def hidden_mean(deviations: Array, truncation: float, varied: int | None = None) -> float:
-    """Return the estimated mean of (deviation - truncation)_+ of one side, at least 0.
+    """Return the estimate of E[(deviation - truncation)_+] on one side of a sample, at least 0.
 
     Where nothing was truncated, what lies beyond the largest deviation is estimated.
     `varied` is the number of payoffs that differ from the most common one; None: all.
@@ -58,7 +58,7 @@ def hidden_mean(deviations: Array, truncation: float, varied: int | None = None)
 
 
 def sample_interval(y: Array, level: float) -> tuple[float, Interval]:
-    """Return the robust mean of payoffs y (n,), n >= 2, and its practical interval.
+    """Return the robust mean of one sample y (n,), n >= 2, and its practical interval.
 
     Examples
     --------

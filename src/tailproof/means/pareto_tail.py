@@ -16,7 +16,7 @@ def mean_beyond(
     prior_values: float = 0.0,
     prior_index: float = 1.0,
 ) -> float:
-    """Return an estimate of E[(x - bound)+] from the `largest` values (k,), ascending.
+    """Return E[(x - bound)+] of a Pareto tail fitted to the `largest` values (k,), ascending.
 
     Beyond the threshold u = largest[0] > 0, which a share q of all values exceeds, x is supposed
     to follow a Pareto law. Its index is Hill's estimate, as if `prior_values` more values of

@@ -76,7 +76,7 @@ class MeanEstimate:
 
     @property
     def statistic(self) -> Statistic:
-        """The estimate as what intervals are made of."""
+        """The robust mean as what intervals are made of."""
         return Statistic(
             self.mean,
             self.standard_error,
@@ -87,17 +87,20 @@ class MeanEstimate:
         )
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Return the practical interval of the mean (see `tailproof.means.intervals`)."""
+        """Return the practical interval of the robust mean (see `tailproof.means.intervals`)."""
         return self.statistic.interval(level)
 
 
 def truncation_limit(count: int) -> float:
-    """Return z = 0.4 ln n, at least 1."""
+    """Return z = 0.4 ln n, at least 1, the limit of a robust mean's truncation."""
     return max(_LIMIT * math.log(count), 1.0)
 
 
 def truncation_radius(deviations: Array, limit: float) -> Array:
-    """Return tau (...) with sum_i min(d_i^2 / tau^2, 1) = limit, for |deviations| d (..., n)."""
+    """Return a robust mean's truncation tau (...) for |deviations| d (..., n).
+
+    It has sum_i min(d_i^2 / tau^2, 1) = limit.
+    """
     n = deviations.shape[-1]
     most = math.ceil(limit) - 1
     parts = np.partition(deviations, n - 1 - most, axis=-1)
@@ -197,7 +200,7 @@ def fit_mean(y: ArrayLike) -> tuple[MeanEstimate, Array]:
 
 
 def _body_scale(deviation: Array, limit: float) -> float:
-    """Return the largest deviation that no truncation reaches, a positive unit for the payoffs."""
+    """Return the largest deviation that a robust mean does not truncate, a positive unit."""
     size = np.abs(deviation)
     most = min(math.ceil(limit) - 1, size.size - 1)
     body = float(np.partition(size, size.size - 1 - most)[size.size - 1 - most])
@@ -205,14 +208,17 @@ def _body_scale(deviation: Array, limit: float) -> float:
 
 
 def _skewness(psi: Array, variance: float) -> float:
-    """Return the third cumulant of the mean of `psi` (n,) over the cube of its standard error."""
+    """Return the skewness of a robust mean with influence `psi` (n,).
+
+    It is the third cumulant of the mean of `psi` over the cube of its standard error.
+    """
     if variance <= 0.0:
         return 0.0
     return float((psi**3).mean()) / psi.size**2 / variance**1.5
 
 
 def _largest_share(values: Array) -> float:
-    """Return the share of the largest squared deviation in the sum of them."""
+    """Return the share of the largest squared deviation in the sum of them, for robust means."""
     size = np.abs(values - values.mean())
     largest = float(size.max())
     if largest == 0.0:

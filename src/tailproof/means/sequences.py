@@ -40,7 +40,10 @@ _LARGE = 1e100  # beyond it |x|^p / p is all of phi, and its square might overfl
 
 
 def catoni_rates(count: int, moment_bound: float, order: float, level: float) -> Array:
-    """Return lambda_t = (p ln(2/a) / (2 v t ln(t + e)))^(1/p), t = 1 .. count: predictable."""
+    """Return Catoni's lambda_t = (p ln(2/a) / (2 v t ln(t + e)))^(1/p), t = 1 .. count.
+
+    They are predictable, as his confidence sequence needs.
+    """
     t = np.arange(1.0, count + 1.0)
     budget = 0.5 * order * math.log(2.0 / (1.0 - level))
     return np.asarray((budget / (moment_bound * t * np.log(t + math.e))) ** (1.0 / order))
@@ -92,7 +95,10 @@ def catoni_sequence(
 
 
 def _decreasing_root(f: Callable[[float], float], low: float, values: Array, reach: float) -> float:
-    """Return the root of a decreasing f; the bracket is widened until it holds the root."""
+    """Return the root of a decreasing f, an end of a sequence's interval.
+
+    The bracket is widened until it holds the root.
+    """
     high = float(values.max()) + reach
     step = max(reach, high - low)
     while f(low) < 0.0:
@@ -105,7 +111,7 @@ def _decreasing_root(f: Callable[[float], float], low: float, values: Array, rea
 
 
 def catoni_phi(x: Array, order: float) -> Array:
-    """Return sign(x) ln(1 + |x| + |x|^p / p), elementwise."""
+    """Return sign(x) ln(1 + |x| + |x|^p / p) of Catoni's sequence, elementwise."""
     size = np.abs(x)
     near = np.minimum(size, _LARGE)
     far = order * np.log(np.maximum(size, _LARGE)) - math.log(order)
@@ -115,7 +121,7 @@ def catoni_phi(x: Array, order: float) -> Array:
 
 
 def sequence_quantile(count: float, level: float) -> float:
-    r"""Return the multiple of the standard error for looks after every payoff, at `count` payoffs.
+    r"""Return a sequence's multiple of the standard error after `count` payoffs, a look after each.
 
     The normal mixture boundary of Robbins, with r = count rho^2 and a = 1 - level:
 
@@ -136,7 +142,7 @@ def sequence_quantile(count: float, level: float) -> float:
 
 
 def asymptotic_sequence(statistic: Statistic, count: float, level: float = 0.95) -> Interval:
-    """Return the practical interval of a statistic that is looked at after every payoff.
+    """Return a statistic's practical confidence sequence now: it is looked at after every payoff.
 
     `count` is the number of payoffs behind the statistic (the smaller one of two samples). The
     normal multiple is replaced by Student's of the same tail probability, and the interval keeps
@@ -155,6 +161,9 @@ def asymptotic_sequence(statistic: Statistic, count: float, level: float = 0.95)
 
 
 def _student_multiple(quantile: float, degrees: float) -> float:
-    """Return Student's quantile with the tail probability of a normal one, at least as large."""
+    """Return a sequence's Student quantile with a normal one's tail probability.
+
+    It is at least as large as the normal one.
+    """
     tail = math.exp(float(log_ndtr(-quantile)))
     return max(-float(stdtrit(degrees, tail)), quantile) if tail > 0.0 else quantile

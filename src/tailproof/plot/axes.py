@@ -31,7 +31,7 @@ _DECADES = 30.0  # ratio of high to low payoffs from which an axis is logarithmi
 
 
 def spans_decades(values: Array, means: Sequence[float] = ()) -> bool:
-    """Tell whether payoffs span a factor of 30, but for one in ten, or the means drawn with them.
+    """Tell whether payoffs on an axis span a factor of 30, but for one in ten, or the means.
 
     All must be positive.
 
@@ -52,7 +52,7 @@ def spans_decades(values: Array, means: Sequence[float] = ()) -> bool:
 def payoff_limits(
     values: Array, also: Sequence[float] = (), *, log: bool | None = None
 ) -> tuple[float, float]:
-    """Return the range of payoffs to draw: most of them, and everything in `also`.
+    """Return the range of payoffs that an axis shows: most of them, and everything in `also`.
 
     `log` tells whether the axis is logarithmic; by default it is if the payoffs span decades. Then
     what is not positive in `also` is left out.
@@ -79,7 +79,10 @@ def set_payoff_axis(ax: Axes, limits: tuple[float, float], *, log: bool) -> None
 
 
 def draw_payoffs(ax: Axes, x: Array, record: SearchRecord, limits: tuple[float, float]) -> None:
-    """Draw payoffs at x; clipped ones in another color, those off the scale at its edge."""
+    """Draw payoffs on an axis at x; clipped ones in another color.
+
+    Those off the scale are at its edge.
+    """
     low, high = limits
     values = record.values
     y = np.clip(values, low, high)
@@ -107,7 +110,7 @@ def draw_band(ax: Axes, x: Any, lower: Any, upper: Any, level: float) -> None:
 def panels(
     record: SearchRecord, names: Sequence[str], draw: Callable[[Any, str], None], ylabel: str
 ) -> Figure:
-    """Return a figure with one panel a parameter."""
+    """Return a figure with the axes of one panel a parameter."""
     count = max(len(names), 1)
     columns = min(_COLUMNS, count)
     rows = math.ceil(count / columns)
@@ -146,7 +149,7 @@ def parameter_axis(ax: Axes, space: Space, name: str, *, vertical: bool = False)
 
 
 def option_text(value: Any) -> str:
-    """Return an option as text: true and false as programs write them."""
+    """Return an option as text for an axis: true and false as programs write them."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -161,7 +164,7 @@ def label_log_scale(axis: Axis, limits: tuple[float, float]) -> None:
 
 
 def cut_label(label: str) -> str:
-    """Return a label of at most 18 printable characters."""
+    """Return a label of an axis, of at most 18 printable characters."""
     plain = "".join(c if c.isprintable() else "\N{SYMBOL FOR SUBSTITUTE FORM TWO}" for c in label)
     return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"
 
@@ -176,5 +179,5 @@ def axis_places(space: Space, name: str, values: Sequence[Any]) -> Array:
 
 
 def is_choice(space: Space, name: str) -> bool:
-    """Tell whether a parameter has options without an order."""
+    """Tell whether the axis of a parameter has options without an order."""
     return hasattr(space.parameters[name], "options")

@@ -72,7 +72,7 @@ def course(record: SearchRecord) -> Figure:
 
 
 def slice_of(record: SearchRecord, name: str) -> tuple[list[Any], Prediction]:
-    """Return values of a parameter, and the robust mean along them through the recommended."""
+    """Return what a picture of a slice shows: a parameter's values, the robust mean along them."""
     along = grid(record.space, name)
     settings = [{**record.recommendation.params, name: value} for value in along]
     return along, record.optimizer.predict(settings, level=record.level)
@@ -202,7 +202,7 @@ def pairs(record: SearchRecord) -> Figure:
 
 
 def _thinned(values: list[Any]) -> list[Any]:
-    """Return at most 21 of the values of a parameter, spread evenly."""
+    """Return at most 21 of the values of a parameter for a picture, spread evenly."""
     if len(values) <= _PAIR_GRID:
         return values
     return [values[round(i)] for i in np.linspace(0, len(values) - 1, _PAIR_GRID)]

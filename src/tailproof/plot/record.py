@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.loop import Result
 from tailproof.search.optimizer import Optimizer
-from tailproof.search.results import Recommendation
+from tailproof.search.results import Recommendation, Result
 from tailproof.search.space.parameters import Choice, Fixed, Float, Int
 from tailproof.search.space.space import Space
 
@@ -102,7 +101,7 @@ def record_of(search: Any, *, level: float = 0.9) -> SearchRecord:
 def _record_of_optimizer(
     optimizer: Optimizer, level: float, seconds: Sequence[float]
 ) -> SearchRecord:
-    """Return what pictures show of an optimizer over a Space."""
+    """Return the record of an optimizer over a Space, all that pictures show of it."""
     if not isinstance(optimizer.space, Space):
         raise ValueError(
             f"`search` must be over a Space of parameters, but got {optimizer.space!r}."
@@ -123,7 +122,7 @@ def _record_of_optimizer(
 
 
 def checkpoints(count: int) -> list[int]:
-    """Return after how many of `count` payoffs the course of a search is looked at, ascending.
+    """Return after how many of `count` payoffs the record of a search looks at it, ascending.
 
     Examples
     --------
@@ -137,7 +136,7 @@ def checkpoints(count: int) -> list[int]:
 def course_of(
     optimizer: Optimizer, level: float, final: Recommendation
 ) -> list[tuple[int, Recommendation]]:
-    """Return what was recommended after some numbers of payoffs, by telling them again."""
+    """Record what was recommended after some numbers of payoffs, by telling them again."""
     again = Optimizer(
         optimizer.space,
         seed=optimizer.seed,
@@ -160,7 +159,7 @@ def course_of(
 
 
 def grid(space: Space, name: str) -> list[Any]:
-    """Return values of a parameter along which a picture is drawn: all, or some spread evenly.
+    """Return values of a parameter to predict the recorded search at: all, or some spread evenly.
 
     Examples
     --------

@@ -36,21 +36,21 @@ class UpperBound(Protocol):
     """What acquisition functions are made of: see `search.model.posterior.Posterior`."""
 
     def ucb(self, X: Array, kappa: float) -> Array:
-        """Return the upper confidence bound at the rows of X (n, p), (n,)."""
+        """Return the acquisition's upper confidence bound at the rows of X (n, p), (n,)."""
 
     def ucb_gradient(self, X: Array, kappa: float) -> tuple[Array, Array]:
-        """Return the upper confidence bounds (n,) and their gradients (n, p)."""
+        """Return the acquisition's upper confidence bounds (n,) and their gradients (n, p)."""
 
 
 class Acquisition(Protocol):
     """What is maximized over the search cube, in encoded points X (n, p)."""
 
     def value(self, X: Array) -> Array:
-        """Return the values at the rows of X, (n,)."""
+        """Return the acquisition's values at the rows of X, (n,)."""
         ...
 
     def value_and_gradient(self, X: Array) -> tuple[Array, Array]:
-        """Return the values at few rows of X, (n,), and their gradients, (n, p)."""
+        """Return the acquisition's values at few rows of X, (n,), and their gradients, (n, p)."""
         ...
 
 
@@ -111,11 +111,12 @@ class LogImprovement:
 
 
 def _log_normal_density(u: Array) -> Array:
+    """Return ln phi(u) of the standard normal law, for the log improvement."""
     return -0.5 * u * u - 0.5 * math.log(2.0 * math.pi)
 
 
 def _log_normal_gain(u: Array) -> Array:
-    """Return ln (u Phi(u) + phi(u)), also far below zero, where the sum cancels.
+    """Return ln (u Phi(u) + phi(u)) for the log improvement, also far below zero.
 
     There it is ln phi(u) + ln (1 + u Phi(u) / phi(u)), and from -1e4 on the last term is -2 ln |u|.
     """
@@ -129,7 +130,7 @@ def _log_normal_gain(u: Array) -> Array:
 
 @functools.cache
 def _sobol_candidates(dimension: int, count: int) -> Array:
-    """Return the first points of the Sobol sequence, (count, dimension); kept."""
+    """Return Sobol candidates for an acquisition function's maximum, (count, dimension); kept."""
     from scipy.stats import qmc  # loading scipy.stats is slow
 
     points = np.asarray(qmc.Sobol(dimension, scramble=False).random(count))
@@ -138,7 +139,10 @@ def _sobol_candidates(dimension: int, count: int) -> Array:
 
 
 def sobol(dimension: int, count: int, rng: np.random.Generator) -> Array:
-    """Return Sobol points in [0, 1)^dimension under a random shift, (count, dimension)."""
+    """Return Sobol candidates of an acquisition in [0, 1)^dimension.
+
+    They are under a random shift, (count, dimension).
+    """
     if dimension == 0:
         return np.zeros((count, 0))
     return (_sobol_candidates(dimension, count) + rng.random(dimension)) % 1.0
@@ -184,7 +188,7 @@ def maximize_acquisition(
 
 
 def _points_around(best: Array, rng: np.random.Generator) -> Array:
-    """Return points near the best, at scales from a fifth to a thousandth of the cube."""
+    """Return candidates of an acquisition near its best, at scales of 1/5 to 1/1000 of the cube."""
     reach = 10.0 ** rng.uniform(-3.0, -0.7, size=(len(best), _NEAR, 1))
     moves = rng.standard_normal((len(best), _NEAR, best.shape[1])) * reach
     # Some moves change only a few coordinates, so that discrete ones can stay.
@@ -193,7 +197,7 @@ def _points_around(best: Array, rng: np.random.Generator) -> Array:
 
 
 def _spaced_starts(points: Array, values: Array, count: int) -> list[int]:
-    """Return the rows of the `count` best points that are not close to a better one taken."""
+    """Return the rows of `count` candidates of high acquisition, none close to a better one."""
     order = np.argsort(-values, kind="stable")
     taken = [int(order[0])]
     while len(taken) < count:
@@ -231,7 +235,7 @@ def _climb(
     values: Array,
     free: NDArray[np.int64],
 ) -> tuple[Array, Array]:
-    """Improve the continuous coordinates of all rows of U in one search: their sum is separable.
+    """Climb the acquisition in the continuous coordinates of all rows of U: their sum is separable.
 
     Return the rows and their values; `values` (n,) are those of U.
     """

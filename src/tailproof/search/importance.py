@@ -85,7 +85,7 @@ def importance(optimizer: Optimizer, *, level: float = 0.9) -> list[Importance]:
 
 
 def _designs(A: Array, B: Array) -> list[Array]:
-    """Return A (n, d), and for each column A with that column of B."""
+    """Return A (n, d), and for each column A with that column of B: designs for total effects."""
     designs = [A]
     for j in range(A.shape[1]):
         changed = A.copy()

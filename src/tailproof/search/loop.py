@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util import checks
@@ -14,57 +13,14 @@ from tailproof.search.decision.race import candidates_for, confirmation_runs, se
 from tailproof.search.decision.stopping import StoppingRule
 from tailproof.search.optimizer import Optimizer
 from tailproof.search.options import Options
-from tailproof.search.results import Recommendation
-from tailproof.search.space.space import Configurations, Space
-from tailproof.search.trials import CompletedTrial, FailedTrial
+from tailproof.search.results import Result
+from tailproof.search.space.configurations import Configurations
+from tailproof.search.space.space import Space
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 _ON_ERROR = ("raise", "skip")
-
-
-@dataclass(frozen=True)
-class Result:
-    """The outcome of `maximize` or `minimize`.
-
-    Attributes
-    ----------
-    recommendation
-        The configuration with the best robust mean, or the one confirmed, with its interval; None
-        if nothing was told.
-    trials
-        Every payoff told, in order.
-    optimizer
-        To go on with: ask, tell, predict, save.
-    interrupted
-        Whether Ctrl-C ended the loop early.
-    stopped
-        Why the search ended: "evaluations", "until", "until_better" or "interrupted".
-    failures
-        Evaluations that raised an error and were skipped.
-    seconds
-        Duration of the evaluation of each payoff of `trials`.
-    """
-
-    recommendation: Recommendation | None
-    trials: list[CompletedTrial]
-    optimizer: Optimizer
-    interrupted: bool
-    stopped: str = "evaluations"
-    failures: list[FailedTrial] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return "nothing was measured" if self.recommendation is None else str(self.recommendation)
-
-    def to_frame(self) -> Any:
-        """Return the trials as a pandas DataFrame: see `Optimizer.to_frame`."""
-        return self.optimizer.to_frame()
-
-    def _repr_html_(self) -> str:
-        """Return the optimizer's HTML, for notebooks."""
-        return self.optimizer._repr_html_()
 
 
 def maximize(
@@ -271,6 +227,7 @@ class _LoopProgress:
     """What maximize and minimize show: evaluations done, the last payoff, and the time left."""
 
     def __init__(self, total: int) -> None:
+        """Count from zero of `total` evaluations in `maximize` or `minimize`."""
         self._total, self._done, self._last = total, 0, ""
         self._started = time.monotonic()
         self.gain = ""  # what may still be gained, in words

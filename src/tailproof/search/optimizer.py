@@ -23,23 +23,10 @@ from tailproof.search.options import Options, model_config
 from tailproof.search.payoff_model import PayoffModel
 from tailproof.search.proposals import Proposer
 from tailproof.search.results import Prediction, Recommendation
+from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.context import ContextSpace
-from tailproof.search.space.space import (
-    Configurations,
-    Space,
-    params_at,
-    place_of,
-    places_of,
-    with_fixed,
-)
-from tailproof.search.trials import (
-    CompletedTrial,
-    FailedTrial,
-    Trial,
-    TrialLog,
-    measured,
-    payoff,
-)
+from tailproof.search.space.space import Space, params_at, place_of, places_of, with_fixed
+from tailproof.search.trials import CompletedTrial, FailedTrial, Trial, TrialLog, measured, payoff
 
 Array = NDArray[np.float64]
 AnySpace = Space | Configurations | ContextSpace

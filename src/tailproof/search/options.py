@@ -14,7 +14,8 @@ from tailproof.search.model.constants import KERNEL
 from tailproof.search.model.correlation import KERNELS, KernelLayout
 from tailproof.search.model.hyperparameters import Prior
 from tailproof.search.model.parameters import ModelConfig
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.configurations import Configurations
+from tailproof.search.space.space import Space
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Options:
 
 
 def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
-    """Return additive groups as tuples of names; none may be empty."""
+    """Return the additive groups of the options as tuples of names; none may be empty."""
     result = [_tuple_of_groups(group) for group in _tuple_of_groups(groups)]
     names = [entry for group in result for entry in group]
     if not result or not all(result) or not all(isinstance(entry, str) for entry in names):
@@ -83,7 +84,7 @@ def _groups_of_names(name: str, groups: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _tuple_of_groups(value: Any) -> tuple[Any, ...]:
-    """Return what an iterable holds; nothing for text and what is no iterable."""
+    """Return what an iterable of the options holds; nothing for text and what is no iterable."""
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else ()
 
 

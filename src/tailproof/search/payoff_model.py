@@ -206,7 +206,7 @@ class PayoffModel:
 
 
 def limited_failures(payoffs: Array, failed: NDArray[np.bool_]) -> Array:
-    """Return payoffs (n,), larger is better, with those of failed trials not far below the others.
+    """Return the payoff model's payoffs (n,), larger is better; those of failed trials are limited.
 
     They are at least the smallest of the others less the others' range: further away they would
     say of no configuration that it is worse, and widen the intervals of all.

@@ -49,7 +49,7 @@ _WORTH = 1e-4
 
 
 def sobol_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
-    """Return point `index` of a Sobol sequence, (d,); each stream has a random shift of its own.
+    """Propose point `index` of a Sobol sequence, (d,); each stream has its own random shift.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def sobol_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
 
 
 def random_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
-    """Return point `index` of a random design, (d,), whose parts are random designs, too.
+    """Propose point `index` of a random design, (d,), whose parts are random designs, too.
 
     Trials in one context are such a part. A regular subsequence of Sobol points is not evenly
     spread, and contexts that come in turns would make one.
@@ -76,7 +76,7 @@ def random_point(space: EncodedSpace, index: int, stream: list[int]) -> Array:
 
 
 def toward_middle(space: EncodedSpace, u: Array) -> Array:
-    """Return the place u (d,) with its numbers moved into the middle of their ranges.
+    """Propose for u (d,) the place with its numbers moved into the middle of their ranges.
 
     Options of a Choice, rows of a list and numbers with few values have no middle and stay.
 
@@ -126,7 +126,7 @@ class Proposer:
     n_initial: int  # trials of the initial design
 
     def place(self, space: EncodedSpace, number: int, pending: list[Array], seed: int) -> Array:
-        """Return the place (d,) of trial `number`: of the design, or of the largest acquisition.
+        """Propose the place (d,) of trial `number`: of the design, or of the largest acquisition.
 
         `space` is that of the model, or its part in a context.
         """
@@ -180,5 +180,5 @@ class Proposer:
 
 
 def _count_near(U: Array, u: Array) -> int:
-    """Return how many trials, at the rows of U (n, d), are close to u (d,)."""
+    """Return how many trials, at the rows of U (n, d), are close to a proposal u (d,)."""
     return int(np.sum(np.abs(U - u).max(axis=1) < _CLOSE))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tailproof.search.trials import CompletedTrial, FailedTrial
+
+if TYPE_CHECKING:
+    from tailproof.search.optimizer import Optimizer
 
 Array = NDArray[np.float64]
 
@@ -30,7 +35,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaselineComparison:
     """How much better a configuration is than the baseline.
 
     Attributes
@@ -58,6 +63,7 @@ class Comparison:
     probability: float
 
     def __str__(self) -> str:
+        """Return the baseline and the improvement over it in words."""
         if self.improvement_lower == self.improvement_upper == 0.0:
             return f"the baseline itself (mean {self.mean:.4g})"
         word = "better" if self.improvement >= 0.0 else "worse"
@@ -109,9 +115,10 @@ class Recommendation:
     tails: str
     best_observed_params: dict[str, Any]
     best_observed_value: float
-    baseline: Comparison | None = None
+    baseline: BaselineComparison | None = None
 
     def __str__(self) -> str:
+        """Return the recommendation of a search in words."""
         setting = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
         compared = "" if self.baseline is None else f"; {self.baseline}"
         return (
@@ -128,7 +135,7 @@ class Recommendation:
 
 
 def _probability_text(probability: float) -> str:
-    """Return a probability from draws, of which extreme ones say less than their digits.
+    """Return a result's probability from draws; extreme ones say less than their digits.
 
     Examples
     --------
@@ -138,3 +145,47 @@ def _probability_text(probability: float) -> str:
     if probability > 0.999:
         return "above 0.999"
     return "below 0.001" if probability < 0.001 else f"{probability:.3g}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of `maximize` or `minimize`.
+
+    Attributes
+    ----------
+    recommendation
+        The configuration with the best robust mean, or the one confirmed, with its interval; None
+        if nothing was told.
+    trials
+        Every payoff told, in order.
+    optimizer
+        To go on with: ask, tell, predict, save.
+    interrupted
+        Whether Ctrl-C ended the loop early.
+    stopped
+        Why the search ended: "evaluations", "until", "until_better" or "interrupted".
+    failures
+        Evaluations that raised an error and were skipped.
+    seconds
+        Duration of the evaluation of each payoff of `trials`.
+    """
+
+    recommendation: Recommendation | None
+    trials: list[CompletedTrial]
+    optimizer: Optimizer
+    interrupted: bool
+    stopped: str = "evaluations"
+    failures: list[FailedTrial] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the recommendation of a Result in words."""
+        return "nothing was measured" if self.recommendation is None else str(self.recommendation)
+
+    def to_frame(self) -> Any:
+        """Return the trials of a Result as a pandas DataFrame: see `Optimizer.to_frame`."""
+        return self.optimizer.to_frame()
+
+    def _repr_html_(self) -> str:
+        """Return a Result as HTML, that of its optimizer, for notebooks."""
+        return self.optimizer._repr_html_()

@@ -113,10 +113,10 @@ def _restore_decision(optimizer: Optimizer, state: Any) -> None:
 
 
 def _typed_params(params: Mapping[str, Any]) -> list[list[Any]]:
-    """Return a configuration as names, types and values, for JSON."""
+    """Return a configuration in the state as names, types and values, for JSON."""
     return [[name, *typed(value)] for name, value in params.items()]
 
 
 def _untyped_params(listed: list[list[Any]]) -> dict[str, Any]:
-    """Return the configuration that `_typed_params` described."""
+    """Return the configuration in the state that `_typed_params` described."""
     return {name: untyped(kind, value) for name, kind, value in listed}

@@ -57,7 +57,7 @@ class CompletedTrial:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What was told, as arguments of `Optimizer.tell` or `add`."""
+        """What was told of a trial, as arguments of `Optimizer.tell` or `add`."""
         if self.sem is not None:
             return {"mean": self.value, "sem": self.sem, "n": self.n}
         return {"value": self.values or self.value}
@@ -205,7 +205,7 @@ def measured(
 
 
 def _is_several(value: Any) -> bool:
-    """Tell whether a value holds several payoffs; arrays without axes and text are single."""
+    """Tell whether a trial's value holds several payoffs; arrays without axes and text do not."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     text = isinstance(value, str | bytes | bytearray | memoryview)
@@ -213,7 +213,7 @@ def _is_several(value: Any) -> bool:
 
 
 def observations(completed: Sequence[CompletedTrial], points: Any, sign: float) -> Observations:
-    """Return the observations of completed trials at encoded points (k, p), one row a payoff.
+    """Return the observations in completed trials at encoded points (k, p), one row a payoff.
 
     `sign` is -1 for costs. A standard error estimated from n payoffs is itself uncertain: as the
     scale of a Student-t law it has the variance of that law, (n - 1) / (n - 3) for n > 3.
@@ -225,7 +225,7 @@ def observations(completed: Sequence[CompletedTrial], points: Any, sign: float) 
 
 
 def _inflated_error(done: CompletedTrial) -> float:
-    """Return the standard error of a mean as an observation has it; NaN for payoffs."""
+    """Return the standard error of a trial's mean as an observation has it; NaN for payoffs."""
     if done.sem is None:
         return math.nan
     return done.sem if done.n < 5 else done.sem * math.sqrt((done.n - 1) / (done.n - 3))

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tailproof._util.optional import require
-from tailproof.search.results import Comparison, Recommendation
+from tailproof.search.results import BaselineComparison, Recommendation
 
 if TYPE_CHECKING:
     from tailproof.search.optimizer import Optimizer
@@ -16,7 +16,7 @@ _MOST_ROWS = 10  # latest trials in the HTML of an optimizer
 
 
 def to_rows(optimizer: Optimizer) -> list[dict[str, Any]]:
-    """Return one row a trial, in the order they were asked: number, state, value, clipped, params.
+    """Return the rows of a view, one a trial as asked: number, state, value, clipped, params.
 
     Names of parameters that would hide one of the other columns get "params_" in front.
     """
@@ -45,7 +45,7 @@ def to_frame(optimizer: Optimizer) -> Any:
 
 
 def recommendation_html(found: Recommendation) -> str:
-    """Return a recommendation as an HTML table, for notebooks."""
+    """Return the HTML view of a recommendation, a table, for notebooks."""
     rows = [("recommended", found.params, found.mean, found.lower, found.upper, found.payoffs)]
     now = found.baseline
     if now is not None:
@@ -59,19 +59,19 @@ def recommendation_html(found: Recommendation) -> str:
     return html_table(header, body) + f"<p>{_compared(now)}{escape(note)}</p>"
 
 
-def _compared(now: Comparison | None) -> str:
-    """Return the comparison with the baseline as a line of HTML."""
+def _compared(now: BaselineComparison | None) -> str:
+    """Return the comparison with the baseline as a line of an HTML view."""
     return "" if now is None else f"{escape(str(now)).capitalize()}.<br>"
 
 
 def _cells(params: Mapping[str, Any]) -> list[str]:
-    """Return the values of a configuration as cells of an HTML table."""
+    """Return the values of a configuration as cells of an HTML view."""
     shown = ("" if value is None else value for value in params.values())
     return [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown]
 
 
 def optimizer_html(optimizer: Optimizer) -> str:
-    """Return an optimizer as HTML: what it recommends, and its latest trials."""
+    """Return the HTML view of an optimizer: what it recommends, and its latest trials."""
     parts = [f"<p>{escape(repr(optimizer))}</p>"]
     if len(optimizer):
         parts.append(recommendation_html(optimizer.recommend()))
@@ -82,7 +82,7 @@ def optimizer_html(optimizer: Optimizer) -> str:
 
 
 def html_table(header: Any, rows: Any) -> str:
-    """Return an HTML table for notebooks, everything escaped.
+    """Return an HTML table of a view for notebooks, everything escaped.
 
     Examples
     --------

@@ -82,14 +82,14 @@ class ArmTail:
 
 
 def _recurring_maximum(top: OrderStatistics) -> bool:
-    """Tell whether the largest deviation occurs at least five times: payoffs hit a bound."""
+    """Tell for the advice whether the largest deviation occurs five times: payoffs hit a bound."""
     return top.z.size >= _MIN_REPEATS and bool(top.z[0] == top.z[_MIN_REPEATS - 1])
 
 
 def _contradicting_arm(
     arms: list[ArmTail], index_lower: float, level: float
 ) -> tuple[str, float] | None:
-    """Return (name, upper limit of gamma) of the heaviest arm below the pooled index limit."""
+    """Return for the advice the heaviest arm, with its gamma, below the pooled index limit."""
     confidence = 1.0 - _SIGNIFICANCE / len(arms)
     worst: tuple[str, float] | None = None
     for arm in arms:
@@ -109,7 +109,7 @@ def _contradicting_arm(
 def _upper_gamma(
     arms: list[ArmTail], top: OrderStatistics, hill: IndexEstimate, level: float, effect: float
 ) -> tuple[float, str]:
-    """Return the upper limit of gamma that all arms allow, and in words whose it is."""
+    """Return for the advice the upper limit of gamma that all arms allow, and whose it is."""
     limit = conservative_limit(top, hill, level, design_effect=effect)
     heavier = _contradicting_arm(arms, 1.0 / limit, level) if len(arms) > 1 else None
     if heavier is not None:
@@ -118,7 +118,7 @@ def _upper_gamma(
 
 
 def _index_claims(index_lower: float, heavy: bool) -> str:
-    """Say which moments can be claimed finite, from the lower end of the tail index."""
+    """Advise which moments can be claimed finite, from the lower end of the tail index."""
     if index_lower > 2.0:
         return "a finite variance can be claimed"
     if index_lower > 1.0:

@@ -45,14 +45,14 @@ def _curve_pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> Pairs:
 
 
 def _curve_orders(most: int, points: int) -> NDArray[np.int64]:
-    """Return numbers of order statistics at which a tail index is drawn."""
+    """Return the numbers of order statistics at which a curve has tail indices."""
     if most < MIN_ORDER_STATISTICS:
         return np.empty(0, dtype=np.int64)
     return np.unique(np.geomspace(MIN_ORDER_STATISTICS, most, points).round().astype(np.int64))
 
 
 def _hill_curve(top: OrderStatistics) -> Pairs:
-    """Return classical Hill estimates of the tail index against k."""
+    """Return the curve of classical Hill estimates of the tail index against k."""
     ks = _curve_orders(top.usable(top.z.size - 1), _POINTS)
     if not ks.size:
         return ()
@@ -63,14 +63,14 @@ def _hill_curve(top: OrderStatistics) -> Pairs:
 
 
 def _reduced_hill_curve(top: OrderStatistics) -> Pairs:
-    """Return bias-reduced Hill estimates of the tail index against k."""
+    """Return the curve of bias-reduced Hill estimates of the tail index against k."""
     ks = _curve_orders(top.usable(top.z.size - 1), _REDUCED_POINTS)
     fits = [(k, Spacings.of(top, int(k)).estimate()) for k in ks if top.varied(int(k))]
     return tuple((float(k), 1.0 / gamma) for k, gamma in fits if gamma > 0.0)
 
 
 def _mean_excess_curve(top: OrderStatistics) -> Pairs:
-    """Return the mean excess of the deviations over thresholds exceeded by at least four."""
+    """Return the curve of the mean excess over thresholds that at least four deviations exceed."""
     z = top.z
     if z.size < 5:
         return ()
@@ -83,7 +83,7 @@ def _mean_excess_curve(top: OrderStatistics) -> Pairs:
 
 
 def _gaussian_quantile_curve(values: NDArray[np.float64], center: float) -> Pairs:
-    """Return sample against Gaussian quantiles, at probabilities that are denser near 0 and 1."""
+    """Return the curve of sample against Gaussian quantiles, denser near 0 and 1."""
     n = values.size
     half = np.geomspace(0.5 / n, 0.5, _POINTS // 2)
     p = np.concatenate([half, 1.0 - half[-2::-1]])
@@ -95,6 +95,6 @@ def _gaussian_quantile_curve(values: NDArray[np.float64], center: float) -> Pair
 
 
 def curves(values: NDArray[np.float64], center: float, top: OrderStatistics) -> Curves:
-    """Return all plot data of one series, `top` being its largest absolute deviations."""
+    """Return all curves to plot of one series, `top` being its largest absolute deviations."""
     quantiles = _gaussian_quantile_curve(values, center)
     return Curves(_hill_curve(top), _reduced_hill_curve(top), _mean_excess_curve(top), quantiles)

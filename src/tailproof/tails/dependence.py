@@ -53,7 +53,7 @@ class Dependence:
 
 
 def rank_autocorrelation(values: NDArray[np.float64]) -> float:
-    """Return the lag-1 autocorrelation of the ranks; 0 for values that are all equal."""
+    """Return the serial dependence of ranks, their lag-1 autocorrelation; 0 for equal values."""
     from scipy.stats import rankdata
 
     ranks = rankdata(values)
@@ -63,7 +63,7 @@ def rank_autocorrelation(values: NDArray[np.float64]) -> float:
 
 
 def _autocorrelation_p_value(n: int, *correlations: float) -> float:
-    """Return the Bonferroni p-value; sqrt(n) r is standard Gaussian under independence."""
+    """Return the Bonferroni p-value of no dependence: sqrt(n) r is then standard Gaussian."""
     from scipy.stats import norm
 
     largest = max(abs(r) for r in correlations)
@@ -102,7 +102,7 @@ def across_arms(exceeds: NDArray[np.bool_]) -> float:
 
 
 def pooled(parts: list[tuple[int, Dependence]], across: float) -> Dependence:
-    """Combine the dependence of several arms, each given with its number of payoffs."""
+    """Combine the serial dependence of several arms, each given with its number of payoffs."""
     n = np.array([count for count, _ in parts], dtype=np.float64)
     total = int(n.sum())
     # Divided last: counts times effects of exactly 1 must average to exactly 1.

@@ -39,7 +39,7 @@ class ReadingPlan:
         return [name for name in (self.by, self.block) if name is not None]
 
 
-PlannedColumns: TypeAlias = tuple[ReadingPlan, tables.Columns]
+PlannedColumns: TypeAlias = tuple[ReadingPlan, tables.TableColumns]
 
 
 def _wide_reading_plan(header: Sequence[str], numeric: Sequence[bool]) -> ReadingPlan:
@@ -70,7 +70,7 @@ def _reading_plan(
     value: str | None,
     block: str | None = None,
 ) -> ReadingPlan:
-    """Choose the columns to read; `numeric` tells for each whether it holds numbers."""
+    """Choose the columns of a file to read; `numeric` tells for each whether it holds numbers."""
     for role, name in (("`by`", by), ("`value`", value), ("the block", block)):
         if name is not None and name not in header:
             raise ValueError(
@@ -100,8 +100,8 @@ def _reading_plan(
     return ReadingPlan([value], by, [])
 
 
-def _table_of_series(plan: ReadingPlan, columns: tables.Columns) -> Table:
-    """Return the columns of a file as series of payoffs, one for each arm."""
+def _table_of_series(plan: ReadingPlan, columns: tables.TableColumns) -> Table:
+    """Return the columns of a file of payoffs as series, one for each arm."""
     arrays = {name: columns[name] for name in plan.values}
     for name, array in arrays.items():
         check_magnitude(name, array)
@@ -141,7 +141,10 @@ def _parquet_columns(
         ]
         if not schema.names:
             raise DataFileError(f"{path}: expected columns of payoffs, but found none.")
-        plan, columns = _reading_plan(schema.names, numeric, by, value, block), tables.Columns()
+        plan, columns = (
+            _reading_plan(schema.names, numeric, by, value, block),
+            tables.TableColumns(),
+        )
         for name in plan.values:
             if not numeric[schema.names.index(name)]:
                 kind = schema.field(name).type
@@ -188,7 +191,7 @@ def read_columns(
     block: str | None = None,
     progress: Progress | None = None,
 ) -> PlannedColumns:
-    """Read columns of payoffs and labels of a CSV or Parquet file, for `diagnose` and `compare`.
+    """Read a file's columns of payoffs and labels, CSV or Parquet, for `diagnose` and `compare`.
 
     `by` and `value` choose them as in `diagnose_file`; `block` is one more column of labels.
     """

@@ -94,13 +94,13 @@ class Spacings:
 
     @classmethod
     def of(cls, top: OrderStatistics, k: int) -> Spacings:
-        """Return the spacings of the `k` largest deviations."""
+        """Return the spacings of the `k` largest deviations, for the tail index."""
         j = np.arange(1, k + 1, dtype=np.float64)
         logs = np.log(top.z[: k + 1])
         return cls(u=j * (logs[:-1] - logs[1:]), w=(j / (k + 1.0)) ** (-RHO))
 
     def drift(self, gamma: float | None = None) -> float:
-        """Return the d in [-50, 50] of the highest likelihood, at this `gamma` or jointly with it.
+        """Return the index model's d in [-50, 50] of the highest likelihood, at `gamma` or jointly.
 
         Minus the log-likelihood is k ln(sum e / k) + d sum w, respectively sum e / gamma + d sum w,
         with e_j = U_j exp(-d w_j). It is convex: Newton steps find the zero of its slope, and
@@ -125,7 +125,7 @@ class Spacings:
         return d
 
     def profile_nll(self, gamma: float) -> float:
-        """Return minus the log-likelihood maximized over d at this `gamma`."""
+        """Return minus the log-likelihood of the index gamma maximized over d."""
         d = self.drift(gamma)
         e = float((self.u * np.exp(-d * self.w)).sum())
         return self.u.size * math.log(gamma) + d * float(self.w.sum()) + e / gamma
@@ -160,7 +160,7 @@ class Spacings:
 def stable_k(
     k: int, estimate: Callable[[int], float], variance: Callable[[int, float], float]
 ) -> int:
-    """Return the first of k, k/2, k/4 whose estimate agrees with those from fewer, or the last.
+    """Return the first of k, k/2, k/4 whose index agrees with those from fewer, or the last.
 
     As the samples are nested and the estimator efficient at its rate, the difference of two
     estimates has the difference of their variances as its variance; beyond 3 standard deviations
@@ -185,7 +185,7 @@ def stable_k(
 
 
 def hill(top: OrderStatistics, k: int) -> float:
-    """Return the classical Hill estimate of gamma, the mean of ln(z_j / z_{k+1}), j = 1..k."""
+    """Return the classical Hill estimate of the index: the mean of ln(z_j / z_{k+1}), j = 1..k."""
     return float(np.log(top.z[:k] / top.z[k]).mean())
 
 
@@ -226,7 +226,7 @@ def reduced_hill(
 def conservative_limit(
     top: OrderStatistics, estimate: IndexEstimate, level: float, *, design_effect: float = 1.0
 ) -> float:
-    """Return an upper limit of gamma that holds at the first k tried and at the k used.
+    """Return an upper limit of the index gamma that holds at the first k tried and the k used.
 
     For a stable estimate this is its own limit. For one that changes with the threshold it is the
     largest of its own limit and those of the bias-reduced and the classical Hill estimates at the
@@ -243,7 +243,7 @@ def conservative_limit(
 
 
 def _moment_gamma(top: OrderStatistics, k: int) -> float:
-    """Return the moment estimator of 1 / alpha from k order statistics."""
+    """Return the moment estimate of the index, 1 / alpha, from k order statistics."""
     logs = np.log(top.z[:k] / top.z[k])
     first, second = float(logs.mean()), float((logs * logs).mean())
     ratio = 1.0 - first * first / second if second > 0.0 else 0.0
@@ -251,7 +251,7 @@ def _moment_gamma(top: OrderStatistics, k: int) -> float:
 
 
 def _moment_variance(g: float) -> float:
-    """Return the asymptotic variance times k of the moment estimator."""
+    """Return the asymptotic variance times k of the moment estimate of the index."""
     if g >= 0.0:
         return 1.0 + g * g
     g = max(g, -50.0)
@@ -261,14 +261,14 @@ def _moment_variance(g: float) -> float:
 
 
 def _pickands_gamma(top: OrderStatistics, k: int) -> float:
-    """Return Pickands' estimator of 1 / alpha from k order statistics."""
+    """Return Pickands' estimate of the index, 1 / alpha, from k order statistics."""
     q = k // 4
     inner, outer = top.z[q - 1] - top.z[2 * q - 1], top.z[2 * q - 1] - top.z[4 * q - 1]
     return math.log2(inner / outer) if inner > 0.0 and outer > 0.0 else math.nan
 
 
 def _pickands_variance(g: float) -> float:
-    """Return the asymptotic variance times k = 4q of Pickands' estimator."""
+    """Return the asymptotic variance times k = 4q of Pickands' estimate of the index."""
     g = max(min(g, 50.0), -50.0)
     ln2 = math.log(2.0)
     if abs(g) < 1e-6:
@@ -285,7 +285,7 @@ def _normal_estimate(
     *,
     nested: bool,
 ) -> IndexEstimate | None:
-    """Return an estimate whose interval is normal with `variance(gamma)` / k, or None."""
+    """Return an index estimate whose interval is normal with `variance(gamma)` / k, or None."""
     start = k = top.usable(standard_k(top.n, _OTHER_SHARE))
     if not top.sufficient(k):
         return None
@@ -299,7 +299,7 @@ def _normal_estimate(
 
 
 def moment(top: OrderStatistics, level: float) -> IndexEstimate | None:
-    """Return the moment estimate (Dekkers, Einmahl, de Haan) with its asymptotic interval.
+    """Return the moment estimate of the index (Dekkers, Einmahl, de Haan) with its interval.
 
     gamma = M1 + 1 - 1 / (2 (1 - M1^2 / M2)), M_i the mean of ln(z_j / z_{k+1})^i over j = 1..k.
 
@@ -314,7 +314,7 @@ def moment(top: OrderStatistics, level: float) -> IndexEstimate | None:
 
 
 def pickands(top: OrderStatistics, level: float) -> IndexEstimate | None:
-    """Return Pickands' estimate with its asymptotic interval.
+    """Return Pickands' estimate of the index with its asymptotic interval.
 
     gamma = log2((z_q - z_2q) / (z_2q - z_4q)), k = 4q. It does not change with location and scale,
     and pays for it with the widest interval of the three.

@@ -52,7 +52,7 @@ class MomentEstimate:
 
 
 def choose_alpha(index_lower: float) -> float | None:
-    """Return the alpha that a lower confidence limit of the tail index allows, None if none.
+    """Return the moments' alpha that a lower confidence limit of the tail index allows, or None.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class TailModel:
     drift: float
 
     def _beyond_k(self, q: float) -> float:
-        """Return E[(z / z_{k+1})^q | z > z_{k+1}] by quadrature in y = -ln t."""
+        """Return the tail's moment E[(z / z_{k+1})^q | z > z_{k+1}] by quadrature in y = -ln t."""
         if q * self.gamma >= 1.0:
             return math.inf
         end = 20.0 / -RHO  # where exp(d s^(-rho)) has become 1
@@ -94,7 +94,7 @@ class TailModel:
         return float(step * (density.sum() - 0.5 * (density[0] + density[-1]))) + beyond_end
 
     def ratio(self, share: float, q: float) -> float:
-        """Return E[(z / u)^q | z > u] for the u that a `share` of the payoffs exceeds."""
+        """Return the moment E[(z / u)^q | z > u] for a u that a `share` of the payoffs exceeds."""
         top, k = self.top, self.k
         beyond = self._beyond_k(q)
         m = min(round(share * top.n), top.z.size - 1)
@@ -108,7 +108,7 @@ class TailModel:
 def tail_models(
     top: OrderStatistics, hill: IndexEstimate, gamma_upper: float
 ) -> tuple[TailModel, TailModel]:
-    """Return the tail at the estimate of gamma and at an upper limit of it."""
+    """Return the models for moments: the tail at the estimate of gamma and at an upper limit."""
     k, spacings = hill.k, Spacings.of(top, hill.k)
     at_estimate = TailModel(top, k, hill.gamma, spacings.drift())
     return at_estimate, TailModel(top, k, gamma_upper, spacings.drift(gamma_upper))

@@ -44,7 +44,7 @@ class Normality:
 
 
 def excess_kurtosis(values: NDArray[np.float64]) -> float:
-    """Return m4 / m2^2 - 3 of values that are not all equal."""
+    """Return m4 / m2^2 - 3, zero under normality, of values that are not all equal."""
     from scipy.stats import kurtosis
 
     z = values - values.mean()

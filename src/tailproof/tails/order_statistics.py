@@ -55,14 +55,14 @@ def standard_k(n: int, share: float) -> int:
 
 
 def deviations(values: NDArray[np.float64], center: float, side: str) -> NDArray[np.float64]:
-    """Return the deviations of one `side`; those of the other side are negative."""
+    """Return the deviations of one `side` to be ordered; those of the other side are negative."""
     if side == "both":
         return np.abs(values - center)
     return values - center if side == "right" else center - values
 
 
 def largest(z: NDArray[np.float64], *, keep: int | None = None) -> OrderStatistics:
-    """Return the `keep` largest positive entries of `z` in decreasing order.
+    """Return the `keep` largest positive order statistics of `z`, in decreasing order.
 
     The default keeps four times n^(2/3) + 200 of them, more than any estimator here asks for, so
     that ten million payoffs are partitioned rather than sorted.
@@ -76,7 +76,7 @@ def largest(z: NDArray[np.float64], *, keep: int | None = None) -> OrderStatisti
 
 
 def robust_scale(z: NDArray[np.float64]) -> float:
-    """Return the 0.9-quantile of the absolute deviations `z`, or a higher one that is not zero.
+    """Return an order statistic of deviations `z`: their 0.9-quantile, or a higher one, not zero.
 
     Dividing by a high quantile, unlike by the median absolute deviation, does not create heavy
     tails when it is estimated from few payoffs: it is close to the largest deviations of a short

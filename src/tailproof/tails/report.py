@@ -27,12 +27,12 @@ _OPENING = {
 
 
 def _cell_number(value: float) -> str:
-    """Return a number as a cell of the tail diagnosis."""
+    """Return a number as a cell of the diagnosis's text report."""
     return f"{value:.4g}" if math.isfinite(value) else "inf"
 
 
 def _cell_interval(value: float, lower: float, upper: float) -> str:
-    """Return an estimate with its interval as a cell of the tail diagnosis."""
+    """Return an estimate with its interval as a cell of the diagnosis's text report."""
 
     def short(x: float) -> str:
         return f"{x:.2f}" if abs(x) < 100.0 else ("inf" if x > 0.0 else "-inf")
@@ -41,7 +41,7 @@ def _cell_interval(value: float, lower: float, upper: float) -> str:
 
 
 def _cell_mean(arm: ArmDiagnosis) -> str:
-    """Return the mean of one arm as a cell of the tail diagnosis."""
+    """Return the mean of one arm as a cell of the diagnosis's text report."""
     if arm.mean is None:
         return "-"
     mean, lower, upper = (f"{x:.4g}" for x in (arm.mean.mean, arm.mean.lower, arm.mean.upper))
@@ -49,7 +49,7 @@ def _cell_mean(arm: ArmDiagnosis) -> str:
 
 
 def _arm_row(arm: ArmDiagnosis) -> tuple[str, ...]:
-    """Return the row of one arm in the table of the tail diagnosis."""
+    """Return the row of one arm in the diagnosis's text report."""
     hill, fit, tests, dependence = arm.both.hill, arm.shape, arm.normality, arm.dependence
     if too_dependent(fit, dependence):  # these estimates mean nothing: the verdict says why
         hill = fit = None
@@ -76,7 +76,7 @@ def _arm_row(arm: ArmDiagnosis) -> tuple[str, ...]:
 
 
 def table(diagnosis: Diagnosis) -> str:
-    """Return one line for each arm (at most 40) and one for all arms together.
+    """Return the report's table: one line for each arm (at most 40) and one for all arms together.
 
     Brackets hold intervals, and the rank autocorrelation of the deviations' sizes; a star marks
     serial dependence significant at 1 %, a tilde a tail index that changes with the threshold.
@@ -90,7 +90,7 @@ def table(diagnosis: Diagnosis) -> str:
 
 
 def _arm_counts(diagnosis: Diagnosis) -> str:
-    """Say how many of the arms are not Gaussian, and how many are heavy-tailed."""
+    """Say in the report how many of the arms are not Gaussian, and how many are heavy-tailed."""
     arms = diagnosis.arms
     if len(arms) == 1:
         return ""

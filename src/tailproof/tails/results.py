@@ -126,6 +126,6 @@ class Diagnosis:
         return report.table(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain lists, numbers and text; infinities and NaN become text."""
+        """Return a diagnosis as plain lists, numbers and text; infinities and NaN become text."""
         fields: dict[str, Any] = json_safe(asdict(self))
         return {"verdict": self.verdict, "sentence": self.sentence} | fields

@@ -43,13 +43,13 @@ class Table:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return names as text, such as "'a', 'b' and 1 more", at most `most` of them."""
+    """Return names of series as text, such as "'a', 'b' and 1 more", at most `most` of them."""
     head = ", ".join(repr(name) for name in names[:most])
     return head + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check_magnitude(name: str, values: NDArray[np.float64]) -> None:
-    """Raise if a payoff is so large that its fourth power would not be finite."""
+    """Raise if a payoff of a series is so large that its fourth power would not be finite."""
     if values.size and max(float(values.max()), -float(values.min())) > MAX_MAGNITUDE:
         raise ValueError(
             f"`|{name}| <= {MAX_MAGNITUDE:g}` must hold, but got {np.abs(values).max():g}."
@@ -85,7 +85,7 @@ def _series_by_label(labels: ArrayLike, values: NDArray[np.float64]) -> list[Ser
 
 
 def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
-    """Return the arms in `payoffs`, checked; `diagnose` documents the forms it takes."""
+    """Return the arms in `payoffs` as series, checked; `diagnose` documents their forms."""
     if isinstance(payoffs, Mapping):
         if by is not None:
             raise ValueError("`by` must be left out if `payoffs` is a mapping, but got both.")
@@ -103,7 +103,7 @@ def table(payoffs: Any, by: ArrayLike | None = None) -> Table:
 
 
 def transformed(source: Table, transform: str) -> Table:
-    """Return the arms with `transform` applied to each in its own order."""
+    """Return the series of the arms with `transform` applied to each in its own order."""
     checks.choice("transform", transform, TRANSFORMS)
     if transform == "none":
         return source
@@ -124,7 +124,7 @@ def transformed(source: Table, transform: str) -> Table:
 
 
 def diagnosable(source: Table) -> Table:
-    """Return the arms long and varied enough for a diagnosis; raise if there is none."""
+    """Return the series long and varied enough for a diagnosis; raise if there is none."""
     if not source.arms or not any(arm.values.size for arm in source.arms):
         raise ValueError("`payoffs` must hold payoffs, but got none.")
     short, constant, arms = [], [], []

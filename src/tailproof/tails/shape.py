@@ -88,11 +88,12 @@ class _Profile:
     """The profile likelihood of excesses of mean one along theta = (e^t - 1) / max(y)."""
 
     def __init__(self, y: NDArray[np.float64]) -> None:
+        """Take excesses whose generalized Pareto likelihood is profiled."""
         self.y = y
         self.top = float(y.max())
 
     def at(self, t: float) -> tuple[float, float]:
-        """Return (shape, log-likelihood / k) at the point `t` of the curve."""
+        """Return (shape, log-likelihood / k) at the point `t` of the profile."""
         theta = math.expm1(t) / self.top
         if abs(theta) < _EXPONENTIAL:  # exponential: the limit, where the formulas below cancel
             return theta, -1.0
@@ -107,7 +108,7 @@ class _Profile:
         return self.at(t)[1]
 
     def maximum(self) -> float:
-        """Return the `t` of the highest likelihood: a grid, then a search between neighbors."""
+        """Return the `t` of the highest profile: a grid, then a search between neighbors."""
         grid = np.concatenate([np.linspace(-14.0, -2.0, 13), np.linspace(-1.5, 24.0, 36)])
         values = [self.likelihood(float(t)) for t in grid]
         i = int(np.argmax(values))
@@ -118,7 +119,7 @@ class _Profile:
         return float(refined.x) if -float(refined.fun) >= values[i] else float(grid[i])
 
     def limit(self, t: float, allowed: float, end: float) -> float:
-        """Return the shape between `t` and `end` where the likelihood has fallen by `allowed`."""
+        """Return the shape between `t` and `end` where the profile has fallen by `allowed`."""
         target = self.likelihood(t) - allowed
 
         def margin(s: float) -> float:

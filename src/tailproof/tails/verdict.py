@@ -34,19 +34,19 @@ SPARSE_SHARE = 0.8  # of payoffs equal to their median
 
 
 def too_dependent(fit: ShapeFit | None, dependence: Dependence) -> bool:
-    """Tell whether dependence leaves too few independent large deviations to judge the tail."""
+    """Tell whether a verdict is impossible: dependence leaves too few independent deviations."""
     return fit is not None and fit.k / dependence.design_effect < MIN_ORDER_STATISTICS
 
 
 def _shape_in_words(fit: ShapeFit) -> str:
-    """Return the fitted shape of the tail with its interval, as text."""
+    """Return for the verdict's reason the fitted shape of the tail with its interval."""
     return f"shape {fit.shape:.2f} ({fit.shape_lower:.2f} to {fit.shape_upper:.2f})"
 
 
 def judge(
     rejected: bool, fit: ShapeFit | None, dependence: Dependence, share_at_median: float = 0.0
 ) -> tuple[str, str]:
-    """Return (verdict, reason) from whether the Gaussian is rejected, and the shape of the tail.
+    """Return (verdict, reason) from the rejection of the Gaussian, and the shape of the tail.
 
     `fit` is that of the absolute deviations, None if they are tied or few; `share_at_median` is the
     share of payoffs that equal their median.

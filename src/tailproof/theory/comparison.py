@@ -33,7 +33,10 @@ MAX_POWER = 14
 
 
 def grid_of_arms(dim: int, per_dim: int | None = None) -> Array:
-    """Return the grid (n, dim) of `per_dim` points a side on [0, 1]^dim, by default about 400."""
+    """Return the arms for a comparison of bounds: a grid (n, dim) on [0, 1]^dim.
+
+    It has `per_dim` points a side, by default about 400 in all.
+    """
     d = checks.integer("dim", dim, low=1)
     side = min(100, max(2, int(DEFAULT_ARMS ** (1.0 / d) + 1e-9)))
     if per_dim is not None:
@@ -63,6 +66,7 @@ class Problem:
     noise_bound: float | None = None
 
     def __post_init__(self) -> None:
+        """Check the problem whose regret bounds are compared."""
         largest = float(self.kernel.diagonal(self.arms).max())
         if largest > 1.0 + 1e-9:
             raise ValueError(
@@ -103,7 +107,7 @@ class Comparison:
 
 
 def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
-    """Compute all regret bounds at `rounds` (k,), none above the horizon."""
+    """Compare all regret bounds of a problem at `rounds` (k,), none above the horizon."""
     s, kernel, dim = problem.setting, problem.kernel, problem.arms.shape[1]
     gain = gain_upper_bound(kernel, problem.arms, s.ridge, rounds)
     rate = None
@@ -116,7 +120,7 @@ def compare(problem: Problem, rounds: NDArray[np.int64]) -> Comparison:
 
 
 def _bound_columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> tuple[Column, ...]:
-    """Return the regret bounds of the theorems over the rounds, a column each."""
+    """Return the bounds to compare over the rounds, a column each."""
     s, n = problem.setting, len(problem.arms)
 
     def theorem1() -> tuple[str, Array]:
@@ -157,7 +161,7 @@ def _bound_columns(problem: Problem, rounds: NDArray[np.int64], gain: Array) -> 
 
 
 def _exact_feature_rank(problem: Problem) -> tuple[int, float]:
-    """Return the number of exact features, and what they leave out of k(x, x).
+    """Return the number of exact features in a comparison, and what they leave out of k(x, x).
 
     With the tolerance of `Exact()`, or with that of rounding where the horizon needs it.
     """
@@ -174,7 +178,7 @@ def _exact_feature_rank(problem: Problem) -> tuple[int, float]:
 def _quadrature_bound(
     problem: Problem, nodes: int, rounds: NDArray[np.int64], gain: Array
 ) -> Array:
-    """Return the regret bound of quadrature features with these nodes."""
+    """Return the bound to compare of quadrature features with these nodes."""
     least = _least_quadrature_nodes(problem)
     if nodes < least:
         raise ValueError(
@@ -190,7 +194,7 @@ def _quadrature_bound(
 
 
 def _least_quadrature_nodes(problem: Problem) -> int:
-    """Smallest number of nodes a side above 1/l^2, l relative to the arms' range."""
+    """Return the fewest quadrature nodes a side in a comparison: above 1/l^2 on the arms' range."""
     kernel = problem.kernel
     if not isinstance(kernel, SquaredExponential):
         raise ValueError("Theorem 3 is for the squared exponential kernel only.")
@@ -200,7 +204,7 @@ def _least_quadrature_nodes(problem: Problem) -> int:
 
 
 def best_nodes(problem: Problem, gain: float) -> int:
-    """Return the number of quadrature nodes a side with the smallest bound at the horizon.
+    """Return the number of quadrature nodes a side whose bound compares best at the horizon.
 
     More nodes lower the kernel's error and raise the number of directions. Searched from 1/l^2,
     below which the quadrature does not converge, to the number Theorem 3 names.
@@ -216,7 +220,7 @@ def best_nodes(problem: Problem, gain: float) -> int:
 
 
 def informative_horizons(problem: Problem) -> dict[str, int | None]:
-    """Return for each bound the smallest power of ten at which it beats the trivial one.
+    """Compare each bound with the trivial one: the smallest power of ten at which it is less.
 
     Each policy is told that horizon. None where no horizon up to 10^14 will do.
     """
@@ -236,7 +240,7 @@ def informative_horizons(problem: Problem) -> dict[str, int | None]:
 def make_kernel(
     name: str, dim: int, lengthscale: float | None = None, nu: float | None = None
 ) -> Kernel:
-    """Return the kernel of a name, with k(x, x) <= 1 on [0, 1]^dim.
+    """Return the kernel for a comparison of bounds by name, with k(x, x) <= 1 on [0, 1]^dim.
 
     "se" and "matern" (lengthscale 0.2, nu 2.5 unless given); "linear" is x . x' / dim.
     """

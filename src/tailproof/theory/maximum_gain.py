@@ -58,7 +58,7 @@ MOST_STEPS = 1_000  # of the relaxation
 
 
 def _checked_arms(kernel: Kernel, arms: ArrayLike) -> Array:
-    """Return `arms` as a non-empty (n, d) array on which the kernel is finite."""
+    """Return arms for a maximum gain as a non-empty (n, d) array; the kernel is finite there."""
     checks.instance("kernel", kernel, Kernel, "a kernel")
     X = checks.finite_array("arms", arms, ndim=2)
     if X.size == 0:
@@ -135,7 +135,7 @@ def exact_maximum_gain(kernel: Kernel, arms: ArrayLike, ridge: float, count: int
 
 
 def _play_count_batches(n: int, count: int) -> Iterator[Array]:
-    """Yield all multisets of `count` out of n as plays (b, n), some at a time."""
+    """Yield all multisets of `count` out of n as plays (b, n) whose gain may be the maximum."""
     multisets = combinations_with_replacement(range(n), count)
     size = max(BATCH_ENTRIES // (n * n), 1)
     while chunk := list(islice(multisets, size)):

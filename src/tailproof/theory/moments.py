@@ -9,7 +9,7 @@ from tailproof.bandits.schedules import MomentBound
 def payoff_moment(
     noise: MomentBound, largest_mean: float, *, symmetric: bool = False
 ) -> MomentBound:
-    """Return a bound on E|y|^(1+alpha) for y = f(x) + noise, from E|noise|^(1+alpha) <= v.
+    """Bound the payoffs' moment E|y|^(1+alpha), y = f(x) + noise, by E|noise|^(1+alpha) <= v.
 
     With p = 1 + alpha, mean-zero noise and |f(x)| <= M, the smaller of
 

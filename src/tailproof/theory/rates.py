@@ -84,7 +84,9 @@ def matern_gain_rate(rounds: ArrayLike, dim: int, nu: float, source: str = "srin
 
 
 def matern_gain_exponent(dim: ArrayLike, nu: ArrayLike, source: str = "srinivas2010") -> Array:
-    """Return the power of t in gamma_t for Matern: c / (2 nu + c), c = d(d+1) or d by `source`.
+    """Return the rate's power of t in gamma_t for Matern: c / (2 nu + c).
+
+    c is d(d+1) or d by `source`.
 
     Examples
     --------
@@ -99,7 +101,9 @@ def matern_gain_exponent(dim: ArrayLike, nu: ArrayLike, source: str = "srinivas2
 
 
 def linear_gain_bound(rounds: ArrayLike, dim: int, ridge: float) -> Array:
-    """Return d/2 ln(1 + t / (lambda d)), at least gamma_t for d features of length at most 1.
+    """Return d/2 ln(1 + t / (lambda d)), the rate of gamma_t for linear kernels with a constant.
+
+    It is at least gamma_t for d features of length at most 1.
 
     ln|I + K_t/lambda| = ln|I_d + sum x x^T / lambda|, and by the inequality of arithmetic and
     geometric means the determinant is at most (trace / d)^d with trace <= d + t/lambda.
@@ -119,7 +123,7 @@ def gain_exponent(
     nu: ArrayLike | None = None,
     source: str = "srinivas2010",
 ) -> Array:
-    """Return the power of T in gamma_T (Lemma 4): 0 for "linear" and "se", positive for "matern".
+    """Return the rate's power of T in gamma_T (Lemma 4): 0 for "linear" and "se", else positive.
 
     Examples
     --------
@@ -141,7 +145,7 @@ def regret_exponent(
     nu: ArrayLike | None = None,
     source: str = "srinivas2010",
 ) -> Array:
-    """Return the power of T in the regret bound of Theorem 1, 2 (lower), 3 or 4.
+    """Return the rate's power of T in the regret bound of Theorem 1, 2 (lower), 3 or 4.
 
     `kernel` is "linear", "se" or "matern"; Theorem 2 knows the last two, Theorem 3 "se" alone.
 
@@ -173,7 +177,7 @@ def regret_exponent(
 def matern_is_sublinear(
     alpha: ArrayLike, nu: ArrayLike, dim: ArrayLike, source: str = "srinivas2010"
 ) -> NDArray[np.bool_]:
-    """Tell for which alpha, nu, d Theorem 4's bound for the Matern kernel is sublinear.
+    """Tell for which alpha, nu, d the rate of Theorem 4 for the Matern kernel is sublinear.
 
     Remark 7: d(d+1) / (2 nu + d(d+1)) < alpha / (1 + alpha), that is nu > d(d+1) / (2 alpha); with
     source="vakili2021", nu > d / (2 alpha).
@@ -190,7 +194,7 @@ def matern_is_sublinear(
 def matern_least_smoothness(
     alpha: ArrayLike, dim: ArrayLike, source: str = "srinivas2010"
 ) -> Array:
-    """Return d(d+1) / (2 alpha), the nu above which Theorem 4's Matern bound is sublinear.
+    """Return d(d+1) / (2 alpha), the nu above which Theorem 4's Matern rate is sublinear.
 
     With source="vakili2021" it is d / (2 alpha).
 
@@ -246,7 +250,7 @@ def matern_lower_rate(
 def _rate_input(
     name: str, value: ArrayLike, rule: str, holds: Callable[[Array], NDArray[np.bool_]]
 ) -> Array:
-    """Return an argument of a regret rate as an array, or raise an error with the rule."""
+    """Return an argument of a rate as an array, or raise an error with the rule."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all(holds(array) & np.isfinite(array)):
         raise ValueError(f"`{rule}` must hold, but got {name}={value!r}.")
@@ -254,12 +258,12 @@ def _rate_input(
 
 
 def _rate_alpha(alpha: ArrayLike) -> Array:
-    """Return moment orders alpha in (0, 1], or raise an error."""
+    """Return moment orders alpha of a rate, in (0, 1], or raise an error."""
     return _rate_input("alpha", alpha, "0 < alpha <= 1", lambda x: (x > 0.0) & (x <= 1.0))
 
 
 def _gain_complexity(dim: ArrayLike, source: str) -> Array:
-    """Return d(d+1) (Srinivas et al. 2010) or d (Vakili et al. 2021)."""
+    """Return the d(d+1) (Srinivas et al. 2010) or d (Vakili et al. 2021) of a gain's rate."""
     d = _rate_input("dim", dim, "dim >= 1", lambda x: x >= 1.0)
     older = checks.choice("source", source, SOURCES) == "srinivas2010"
     return np.asarray(d * (d + 1.0) if older else d)

@@ -21,13 +21,13 @@ from tailproof.theory.rates import (
 
 
 def table_rounds(horizon: int) -> NDArray[np.int64]:
-    """Return the rounds of the bounds' table: 10, 20, 50, 100, .. and the horizon."""
+    """Return the rounds of the report's table of bounds: 10, 20, 50, 100, .. and the horizon."""
     steps = [m * 10**k for k in range(1, 19) for m in (1, 2, 5) if m * 10**k < horizon]
     return np.array([*steps, horizon], dtype=np.int64)
 
 
 def table(comparison: Comparison) -> str:
-    """Return the comparison of bounds as text, a row a round."""
+    """Return the report's table of bounds as text, a row a round."""
     header = ["T", "gamma_T <=", *(c.name for c in comparison.columns), "any policy", "lower rate"]
     bounds = [
         comparison.gain,
@@ -43,7 +43,7 @@ def table(comparison: Comparison) -> str:
 
 
 def heading(problem: Problem) -> str:
-    """Return what the bounds are for: kernel, arms and constants."""
+    """Return the heading of the bounds' report: kernel, arms and constants."""
     s, (n, dim) = problem.setting, problem.arms.shape
     return (
         f"Regret R_T in units of payoff, {problem.kernel!r},\n"
@@ -56,7 +56,7 @@ def heading(problem: Problem) -> str:
 
 
 def legend(kernel_name: str, problem: Problem, comparison: Comparison) -> str:
-    """Return for each column what it is, and when it is informative or why it is missing."""
+    """Return for each column of the report what it is, and when it is informative or missing."""
     horizons = informative_horizons(problem)
     lines = ["", '"any policy" is 2 min(B, v^(1/(1+alpha))) T: a bound above it promises nothing.']
     for column in comparison.columns:
@@ -75,14 +75,14 @@ def legend(kernel_name: str, problem: Problem, comparison: Comparison) -> str:
 
 
 def _reach_text(horizon: int | None) -> str:
-    """Say from which horizon on a bound says more than nothing."""
+    """Say in the report from which horizon on a bound says more than nothing."""
     if horizon is None:
         return f"Promises nothing at any horizon up to 10^{MAX_POWER}."
     return f"Beats the trivial bound at a horizon of 10^{len(str(horizon)) - 1}."
 
 
 def _exponents_text(kernel_name: str, problem: Problem) -> str:
-    """Return the exponents of the regret bounds in T as a sentence."""
+    """Return for the report the exponents of the regret bounds in T as a sentence."""
     alpha, dim = problem.setting.moment.alpha, problem.arms.shape[1]
     nu = problem.kernel.nu if isinstance(problem.kernel, Matern) else None
     theorems = {"se": (1, 3, 4, 2), "matern": (1, 4, 2), "linear": (1, 4)}[kernel_name]
@@ -103,7 +103,7 @@ def _exponents_text(kernel_name: str, problem: Problem) -> str:
 
 
 def _newer_gain_text(alpha: float, dim: int, nu: float) -> str:
-    """Say which exponents follow from a newer bound on the information gain."""
+    """Say in the report which exponents follow from a newer bound on the information gain."""
     newer = SOURCES[1]
     powers = [float(regret_exponent(i, alpha, "matern", dim, nu, newer)) for i in (1, 4)]
     least = float(matern_least_smoothness(alpha, dim, newer))
@@ -114,7 +114,7 @@ def _newer_gain_text(alpha: float, dim: int, nu: float) -> str:
 
 
 def draw(comparison: Comparison, title: str, path: Path) -> None:
-    """Draw the bounds over T, both axes logarithmic, into a PNG file."""
+    """Draw for the report the bounds over T, both axes logarithmic, into a PNG file."""
     figure = plotting.new_figure(figsize=(8, 6), dpi=120, layout="constrained")
     axis = figure.subplots()
     for column in comparison.columns:

@@ -52,7 +52,7 @@ from tailproof.theory.rounds import Array, at_each_round, largest_betas, round_n
 
 
 def _variance_sum(setting: Setting, gain: Array) -> Array:
-    """Lemma 5: sum_t sigma_{t-1}^2(x_t) <= 2 (1 + lambda) gamma_T."""
+    """Lemma 5 for regret bounds: sum_t sigma_{t-1}^2(x_t) <= 2 (1 + lambda) gamma_T."""
     return 2.0 * (1.0 + setting.ridge) * gain
 
 
@@ -197,7 +197,7 @@ def dictionary_size_bound(
     accuracy: float,
     most: int | None = None,
 ) -> Array:
-    """Return the bound on the size m_t of Theorem 4's Nystrom dictionaries.
+    """Return an upper bound on the size m_t of Theorem 4's Nystrom dictionaries.
 
     6 rho (1 + lambda) q gamma_t with rho = (1 + eps)/(1 - eps) and q of `theorem4_oversampling`;
     at most t, and at most `most`, since a point drawn twice counts once.

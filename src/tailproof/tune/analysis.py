@@ -69,7 +69,7 @@ class Analysis:
 
     @property
     def clipped_by_number(self) -> dict[int, bool]:
-        """Whether the payoff of a trial was clipped, by its number."""
+        """Whether the payoff of each analyzed trial was clipped, by its number."""
         return dict(zip(self.numbers.tolist(), self.clipped.tolist(), strict=True))
 
 
@@ -84,8 +84,8 @@ def analyze(
     stopped_by: str = "",
 ) -> Analysis | None:
     """Return the analysis of a study's trials; None if there is no payoff."""
-    from tailproof.integrations._optuna_decisions import is_baseline, is_failure
-    from tailproof.integrations._optuna_history import by_completion, model_params
+    from tailproof.integrations._optuna_decisions import is_baseline
+    from tailproof.integrations._optuna_history import by_completion, is_failure, model_params
     from tailproof.integrations._optuna_space import SpaceAdapter
 
     adapter = SpaceAdapter(distributions(space))

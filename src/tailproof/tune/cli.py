@@ -70,7 +70,7 @@ class _Parser(argparse.ArgumentParser):
         return found, []
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong on one line, and exit."""
+        """Print what is wrong with the arguments of `tune` on one line, and exit."""
         from tailproof.tune.urls import without_secrets
 
         self.exit(2, f"{self.prog}: {without_secrets(message)}\n")
@@ -176,7 +176,7 @@ def _run_tune(arguments: argparse.Namespace) -> int:
 
 
 def request(arguments: argparse.Namespace) -> Request:
-    """Return what the command line asks for: its arguments are named as the request's fields."""
+    """Return the request that the command line of `tune` makes; arguments are named as fields."""
     from tailproof.tune import phases, space_file
     from tailproof.tune.request import Request
 

@@ -44,14 +44,14 @@ def _fill_slots(argument: str, values: Mapping[str, Any]) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value as a program's argument: true and false, integers, shortest exact decimals."""
+    """Return a value as a command's argument: true and false, integers, shortest exact decimals."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)
 
 
 def check_text(argument: str) -> None:
-    """Refuse text that cannot be an argument, or that no storage and no report can hold."""
+    """Refuse text that no command can have as an argument, or no storage or report can hold."""
     if "\0" in argument:
         raise ValueError(f"an argument cannot hold the character NUL, but got {argument!r}.")
     try:
@@ -61,7 +61,7 @@ def check_text(argument: str) -> None:
 
 
 def parse_command(arguments: Sequence[str], names: Iterable[str]) -> CommandTemplate:
-    """Return the template of a program and its arguments; a ValueError says what is wrong.
+    """Return the template of a command, program and arguments; a ValueError says what is wrong.
 
     Each of the parameters' names must have a slot, and there may be no others.
     """

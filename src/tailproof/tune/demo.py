@@ -22,7 +22,7 @@ COMMAND = (
 
 
 def run(out: Path, evaluations: int = 200, seed: int = 0) -> session.SessionResult:
-    """Tune the demo program, and put the true means beside the estimates."""
+    """Tune the demo program for `tailproof demo`, and put the true means beside the estimates."""
     print(
         f"Tuning a small server: {evaluations} requests, each with a latency of infinite variance. "
         "The lowest\nmean latency is 20 ms, at threads=16 cache=lru batch=0.35; the tuner sees "

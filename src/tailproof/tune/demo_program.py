@@ -56,7 +56,7 @@ def latency(params: Mapping[str, Any], draw: random.Random) -> float:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve one request, as the demo program: print its latency."""
+    """Serve one request as the demo program: print its latency."""
     parser = argparse.ArgumentParser(description="Serve one made-up request.")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--cache", choices=CACHES, required=True)

@@ -46,7 +46,7 @@ def _set_subreaper(on: bool) -> None:
 
 
 def _adopted_children() -> set[int]:
-    """Return the children of other sessions than this process's.
+    """Return the adopted descendants: children of other sessions than this process's.
 
     Runs begin a session of their own, and no process can come back from one. What this process
     starts for other purposes is thereby left out.
@@ -79,7 +79,7 @@ def _kill_descendants(before: set[int]) -> None:
 
 
 def _reap_child(pid: int) -> None:
-    """Remove a child from the table of processes if it has ended."""
+    """Remove a descendant from the table of processes if it has ended."""
     try:
         ended, _ = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

@@ -22,7 +22,7 @@ _LOG_INTERVAL = 5.0  # seconds between plain lines
 _LONGEST_REASON = 200  # characters
 
 
-class ProgressDisplay(LiveDisplay):
+class TuneDisplay(LiveDisplay):
     """Show the progress of a tuning session.
 
     Parameters
@@ -46,6 +46,7 @@ class ProgressDisplay(LiveDisplay):
         quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Show the progress of `evaluations` trials of `tailproof tune`."""
         super().__init__(
             self.render, self.line, stream=stream, interval=_LOG_INTERVAL, quiet=quiet, clock=clock
         )
@@ -120,7 +121,7 @@ class ProgressDisplay(LiveDisplay):
         return ", ".join(parts)
 
     def seconds_left(self) -> float | None:
-        """Return the time left at the pace of this session, but for waits; None without one."""
+        """Return the time left for the display at the session's pace, but for waits, or None."""
         if self._finished_at_start is None:
             return None
         done = self._counts.finished - self._finished_at_start
@@ -165,7 +166,7 @@ def _failure_reason(event: Event) -> str:
 
 
 def format_params(params: Mapping[str, Any]) -> str:
-    """Return a setting to display on one line, control characters made visible.
+    """Return a setting for the display on one line, control characters made visible.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def format_params(params: Mapping[str, Any]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Return a value to display on one line, quoted where it is more than a word."""
+    """Return a value for the display on one line, quoted where it is more than a word."""
     if isinstance(value, float):
         return f"{value:.6g}"
     written = text(value)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def write_csv(
     trials: Sequence[FrozenTrial], space: Space, clipped: Mapping[int, bool], path: Path
 ) -> None:
-    """Export one CSV line a trial, ordered by number; text is made harmless for spreadsheets.
+    """Export trials as CSV, a line each, by number; text is made harmless for spreadsheets.
 
     `clipped` says by number which payoffs were clipped, of those that the model uses.
     """
@@ -45,7 +45,7 @@ def write_csv(
 def result(
     analysis: Analysis, study: Mapping[str, Any], true_mean: TrueMean | None = None
 ) -> dict[str, Any]:
-    """Return the result to export: plain dicts, lists and numbers; `study` says what was tuned."""
+    """Return the exported result: plain dicts, lists and numbers; `study` says what was tuned."""
     best, observed = analysis.recommendation, analysis.best_observed
     shown = ("params", "mean", "lower", "upper", "level", "payoffs")
     recommendation: dict[str, Any] = {name: getattr(best, name) for name in shown}
@@ -96,7 +96,7 @@ def _exported_slice(along: Slice) -> dict[str, Any]:
 def result_without_payoff(
     trials: Sequence[FrozenTrial], study: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the result to export if no trial gave a payoff: there is no recommendation."""
+    """Return the exported result if no trial gave a payoff: there is no recommendation."""
     return {
         "study": dict(study),
         "recommendation": None,

@@ -20,12 +20,12 @@ _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM
 
 
 def context() -> Any:
-    """Return the context that starts worker processes: by a forkserver on Linux, anew elsewhere."""
+    """Return what starts worker processes: a forkserver on Linux, a new interpreter elsewhere."""
     return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 
 
 def ensure_running() -> None:
-    """Start the process, if it does not run yet; workers must get their environment themselves.
+    """Start the forkserver, if it does not run; workers must get their environment themselves.
 
     Signals are blocked in it and in its forks: a worker unblocks them when it can handle them.
     """

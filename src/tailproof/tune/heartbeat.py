@@ -24,7 +24,7 @@ _SAME_START = 2.0  # seconds by which two readings of a start may differ; no pid
 
 @functools.cache
 def _machine_id() -> str | None:
-    """Return an identifier of this boot and this table of processes; None where there is none.
+    """Return for a heartbeat's signature an identifier of this boot and table of processes.
 
     psutil has neither: times of boot are not unique, and containers share their host's.
     """
@@ -36,7 +36,7 @@ def _machine_id() -> str | None:
 
 
 def _process_start(pid: int) -> float | None:
-    """Return when a process started, in seconds after the boot; None if there is none.
+    """Return for a heartbeat's signature when a process started, seconds after boot; or None.
 
     psutil gives times of day, which move when the clock is set: the difference does not.
     """
@@ -49,7 +49,7 @@ def _process_start(pid: int) -> float | None:
 
 
 def signature() -> str:
-    """Return what a worker signs its trials with: machine, process id and start, random digits.
+    """Return the heartbeat's signature of a worker: machine, process id and start, random digits.
 
     The digits tell workers of one process apart.
     """
@@ -57,7 +57,7 @@ def signature() -> str:
 
 
 def is_surely_dead(owner: str) -> bool:
-    """Return whether a signature is of this machine and its process is gone.
+    """Return whether a heartbeat's signature is of this machine and its process is gone.
 
     Examples
     --------
@@ -83,11 +83,12 @@ class LossDetector:
     """
 
     def __init__(self, grace: float = GRACE, clock: Callable[[], float] = time.monotonic) -> None:
+        """Detect trials as lost that show no heartbeat for `grace` seconds."""
         self._grace, self._clock = grace, clock
         self._seen: dict[int, tuple[int, float]] = {}  # number: beat, and since when it is seen
 
     def lost(self, running: Iterable[tuple[int, int, str]]) -> list[int]:
-        """Return the numbers of the lost among running trials, given as (number, beat, owner)."""
+        """Return which running trials lost their heartbeat, given as (number, beat, owner)."""
         now = self._clock()
         seen: dict[int, tuple[int, float]] = {}
         lost = []
@@ -126,7 +127,7 @@ class Heartbeat:
             self._trial, self._since = trial, time.monotonic()
 
     def pause(self) -> None:
-        """Stop beating until the next trial."""
+        """Pause the heartbeat until the next trial."""
         with self._change:
             self._trial = None
 

@@ -26,7 +26,7 @@ _MAY_END = (_KEY_OR_END, _VALUE_OR_END, _COMMA_OR_END)
 
 
 def last_value(text: str, seconds: float = float("inf")) -> tuple[int, int] | None:
-    r"""Return start and end of the last JSON object or list that starts a line; None without one.
+    r"""Search text for the last JSON object or list that starts a line: start and end, or None.
 
     Values inside such a value are passed over, but for those inside one that has no end. After
     `seconds` the search ends with a TimeoutError.

@@ -27,7 +27,7 @@ _SLOT = re.compile(r"\{[^{}]*\}")
 
 
 def results_folder(out: Path, study_name: str, storage: RDBStorage | None) -> Path:
-    """Return where a study's results go: `out`, or a folder of its own if `out` is another's.
+    """Return where the outputs of a study go: `out`, or a folder of its own if `out` is another's.
 
     `out` belongs to the study that result.json there names. Before there is one, it belongs to the
     first study of `storage`, the one that is kept in `out`; None if it is kept elsewhere.
@@ -40,7 +40,7 @@ def results_folder(out: Path, study_name: str, storage: RDBStorage | None) -> Pa
 
 
 def _study_of_results(path: Path) -> str | None:
-    """Return which study a results folder is of."""
+    """Return of which study the outputs in a folder are."""
     try:
         name = json.loads(path.read_text(encoding="utf-8"))["study"]["name"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -49,7 +49,7 @@ def _study_of_results(path: Path) -> str | None:
 
 
 def study_values(job: Job, *, complete: bool) -> dict[str, Any]:
-    """Return what report and exports show of the study; `complete` if its budget is used up."""
+    """Return what all outputs show of the study; `complete` if its budget is used up."""
     request = job.request
     command = [without_secrets(argument) for argument in request.command]
     title = title_of((Path(job.command.program).name, *command[1:]))
@@ -85,7 +85,7 @@ def title_of(command: Sequence[str]) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the machine and the versions that a session ran with."""
+    """Return for the results folder the machine and the versions that a session ran with."""
     packages = ("tailproof", "numpy", "scipy", "optuna")
     found = {name: str(importlib.import_module(name).__version__) for name in packages}
     return {
@@ -96,7 +96,7 @@ def environment() -> dict[str, str]:
 
 
 def resume_command(request: Request, *, complete: bool) -> str:
-    """Return a command line that goes on with the study, without secrets.
+    """Return for the outputs a command line that goes on with the study, without secrets.
 
     If the budget is used up, the command has twice as many evaluations.
     """
@@ -111,7 +111,7 @@ def resume_command(request: Request, *, complete: bool) -> str:
 
 
 def _with_evaluations(arguments: tuple[str, ...], evaluations: int | None) -> list[str]:
-    """Return the arguments of the command that goes on, with another number of evaluations.
+    """Return the output command's arguments with another number of evaluations.
 
     Examples
     --------

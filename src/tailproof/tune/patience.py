@@ -52,10 +52,11 @@ class Patience:
         waiting: Callable[[str], None],
         resumed: Callable[[], object],
     ) -> None:
+        """Wait for a storage at `url` and for the disk, until a stop is requested."""
         self._url, self._stop, self._waiting, self._resumed = url, stop, waiting, resumed
 
     def __call__(self, call: Callable[[], Returned]) -> Returned:
-        """Return what `call` returns, as soon as it does."""
+        """Return what `call` returns, waiting while storage or disk make it impossible."""
         until, pause, waited = time.monotonic() + STORAGE_TIMEOUT, _FIRST_PAUSE, False
         while True:
             try:
@@ -88,14 +89,14 @@ class Patience:
 
 
 def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes, to see whether it is worth a wait."""
+    """Yield an error and its causes, to see whether it deserves patience."""
     while error is not None:
         yield error
         error = error.__cause__
 
 
 def is_disk_full(error: BaseException, url: str) -> bool:
-    """Return whether an error says that a disk is full, or the disk of the SQLite file `url` is.
+    """Return whether patience may help: an error says that a disk is full, or that of `url` is.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def is_disk_full(error: BaseException, url: str) -> bool:
 
 
 def _is_storage_error(error: BaseException) -> bool:
-    """Whether an error comes from the storage of the study."""
+    """Whether patience may help: an error comes from the storage of the study."""
     import sqlalchemy
 
     internal = load_optuna().exceptions.StorageInternalError
@@ -126,7 +127,7 @@ def _is_storage_error(error: BaseException) -> bool:
 def start_patiently(
     call: Callable[[], Returned], url: str, waiting: Callable[[str], None]
 ) -> Returned:
-    """Return what `call` returns, which may be called again while a restarted server is away.
+    """Return what `call` returns, called again while a restarted storage server is away.
 
     Before a session has begun everything else is an error at once, and the wait is short.
     """
@@ -143,7 +144,7 @@ def start_patiently(
 
 
 def cause(error: BaseException, url: str) -> str:
-    """Return why something has to wait, with the file or the storage, on one line.
+    """Return why patience is needed, with the file or the storage, on one line.
 
     Examples
     --------
@@ -178,6 +179,7 @@ class WaitNotice:
     def __init__(
         self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
+        """Tell by `write` of waits for disk or storage."""
         self._write, self._clock = write, clock
         self._said_at = -float("inf")
         self.since: float | None = None  # of the wait, while there is one
@@ -193,7 +195,7 @@ class WaitNotice:
             self._write(f"waiting: {cause}; going on as soon as this is over (Ctrl-C stops)")
 
     def resumed(self) -> float:
-        """Note that the wait is over; return the seconds it took."""
+        """Note that the wait for disk or storage is over; return the seconds it took."""
         if self.since is None:
             return 0.0
         seconds = self._clock() - self.since

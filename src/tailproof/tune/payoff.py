@@ -56,7 +56,7 @@ class PayoffReader:
     def read(
         self, output: str, *, seconds: float, code: int, timeout: float | None = None
     ) -> float:
-        """Return the payoff; raise UnreadableError if there is none.
+        """Read the payoff in a program's output; raise UnreadableError if there is none.
 
         Reading takes time linear in the output, but for regular expressions. It is stopped when
         the run and it have taken `timeout` seconds.
@@ -74,11 +74,12 @@ class PayoffReader:
         return _payoff_of_last_line(_output_tail(output))
 
     def __str__(self) -> str:
+        """Return the `--value` by which the payoff is read."""
         return f"{self.kind}:{self.argument}" if self.argument else self.kind
 
 
 def parse_reader(spec: str) -> PayoffReader:
-    """Return the reader of a `--value`; raise ValueError if it is none."""
+    """Return the reader of payoffs that `--value` asks for; raise ValueError if it is none."""
     kind, colon, argument = spec.partition(":")
     if kind in _PLAIN and not colon:
         return PayoffReader(kind)
@@ -134,7 +135,7 @@ def _short_payoff_text(text: str) -> str:
 
 
 def _output_tail(output: str) -> str:
-    """Return the last lines of the output, of at most `MAX_PARSED` characters in all."""
+    """Return the last lines of the output, where the payoff is, at most `MAX_PARSED` characters."""
     if len(output) <= MAX_PARSED:
         return output
     tail = output[-MAX_PARSED:]
@@ -190,7 +191,7 @@ def _payoff_of_last_match(pattern: str, output: str, seconds: float) -> float:
 
 
 def _json_path_keys(path: str) -> list[str]:
-    """Return the keys of a path into a JSON document."""
+    """Return the keys of a payoff's path in a JSON document."""
     return [key.replace("\\.", ".") for key in _KEY_ENDS.split(path)]
 
 
@@ -215,7 +216,7 @@ def _payoff_of_json_field(path: str, output: str, seconds: float) -> float:
 
 
 def _last_json_of_output(output: str, seconds: float) -> Any:
-    """Return the whole output as JSON, or the last object or list that starts a line."""
+    """Return for the payoff the output as JSON, or the last object or list that starts a line."""
     if len(output) > MAX_PARSED:  # a part of it may be a part of an object
         raise UnreadableError(f"more than {MAX_PARSED:,} characters are too many to read as JSON")
     try:

@@ -36,7 +36,7 @@ class Budget:
 
 
 def parse_share(name: str, written: str | float) -> float:
-    """Return a share given as a number or in percent.
+    """Return the share of a phase, given as a number or in percent.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def parse_share(name: str, written: str | float) -> float:
 
 
 def parse_baseline(entries: Sequence[str], space: Space) -> dict[str, Any]:
-    """Return the configuration given as NAME=VALUE; constants may be left out.
+    """Return the configuration of the phase `baseline`, NAME=VALUE; constants may be left out.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def parse_baseline(entries: Sequence[str], space: Space) -> dict[str, Any]:
 
 
 def _value_of(space: Space, name: str, written: str) -> Any:
-    """Return the value of a parameter of the baseline, as written on the command line."""
+    """Return a parameter's value in the baseline of the first phase, as written."""
     parameter = space.parameters[name]
     if isinstance(parameter, Choice):
         found = [option for option in parameter.options if text(option) == written]
@@ -103,7 +103,7 @@ def _value_of(space: Space, name: str, written: str) -> Any:
 
 
 def begin(study: optuna.Study, request: Request, counts: TrialCounts) -> None:
-    """Enqueue the baseline, unless it is there, and end a race if a larger budget goes on."""
+    """Begin the phases: enqueue the baseline, and end a race if a larger budget goes on."""
     from tailproof.integrations._optuna_decisions import (
         StudyRace,
         enqueue_baseline,
@@ -122,7 +122,7 @@ def begin(study: optuna.Study, request: Request, counts: TrialCounts) -> None:
 
 
 def budget_of(study: optuna.Study, request: Request) -> Budget:
-    """Return the budget of a study: less than was asked for if a rule has ended its search."""
+    """Return the budget of all phases: less than was asked for if a rule has ended the search."""
     evaluations, share = request.evaluations, request.confirm
     stopped: Mapping[str, Any] = study.user_attrs.get(STOP) or {}
     if stopped.get("evaluations") == evaluations and stopped.get("level") == request.level:
@@ -136,6 +136,7 @@ class Phases:
     """Follow the phases of a study in one worker."""
 
     def __init__(self, study: optuna.Study, request: Request) -> None:
+        """Set up the phases of a study that the request asks for."""
         self._study, self._request = study, request
         self.rule = StoppingRule.parse(
             request.until,

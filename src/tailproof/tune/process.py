@@ -204,12 +204,12 @@ def _signal_process_group(group: int, number: signal.Signals) -> None:
 
 
 def kill_group(group: int) -> None:
-    """Kill what is left of a run whose worker has died."""
+    """Kill the process group of a run whose worker has died."""
     _signal_process_group(group, signal.SIGKILL)
 
 
 def _process_output_file(folder: Path | None, name: str) -> IO[bytes]:
-    """Open the file that a program's output goes to."""
+    """Open the file that a process's output goes to."""
     if folder is None:
         return tempfile.TemporaryFile(buffering=0)
     folder.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def _process_output_file(folder: Path | None, name: str) -> IO[bytes]:
 
 
 def _has_disk_space(output: IO[bytes]) -> bool:
-    """Return whether a program's output could grow."""
+    """Return whether the output of a process could grow."""
     end = os.fstat(output.fileno()).st_size
     try:
         return os.pwrite(output.fileno(), bytes(_RESERVE), end) == _RESERVE
@@ -230,19 +230,19 @@ def _has_disk_space(output: IO[bytes]) -> bool:
 
 
 def _check_disk_space(output: IO[bytes], place: str) -> None:
-    """Raise OSError if a program's output could not be written."""
+    """Raise OSError if the output of a process could not be written."""
     if not _has_disk_space(output):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
 
 
 def _output_content(output: IO[bytes]) -> bytes:
-    """Return what a program wrote, up to the limit and one byte."""
+    """Return what a process wrote, up to the limit and one byte."""
     output.seek(0)
     return output.read(MAX_OUTPUT + 1)  # one more says that there is more
 
 
 def excerpt(output: bytes, limit: int) -> str:
-    """Return output as text of at most about `limit` characters in JSON: its head and its tail.
+    """Return a process's output as text of about `limit` characters in JSON: head and tail.
 
     Examples
     --------

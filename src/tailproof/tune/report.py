@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailproof._util.console import printable
+from tailproof import plot
+from tailproof._util.console import duration, printable
 from tailproof._util.html import render, svg_uri
-from tailproof.tune import plots
+from tailproof._util.plotting import image, plain_text
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_params
 from tailproof.tune.summary import (
     comparison_table,
     counts_text,
     decision_lines,
-    seconds_text,
     tails_text,
 )
 from tailproof.tune.trial_queue import has_fail_value, outcome_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
+
+# Functions of `tailproof.plot`.
+PICTURES = ("course", "slices", "importance", "pairs", "payoffs", "seconds", "failures")
 
 _MAX_FAILED = 50
 _MAX_CLIPPED = 10
@@ -34,7 +37,7 @@ _LONGEST_REASON = 200  # characters
 def report_values(
     analysis: Analysis, study: Mapping[str, Any], true_mean: TrueMean | None = None
 ) -> dict[str, Any]:
-    """Return what the template "tune/content.html" shows, but for `heading`.
+    """Return what the report shows, by the template "tune/content.html", but for `heading`.
 
     Another page includes the report by rendering that template with these values and with the
     level of its top heading, as `heading=2`. `study` has "name", "storage", "title", "command" (as
@@ -46,7 +49,7 @@ def report_values(
         "comparison": comparison_table(analysis, true_mean),
         "decision": decision_lines(analysis),
         "confirmed": bool(analysis.confirmed),
-        "plots": {name: svg_uri(svg) for name, svg in plots.pictures(analysis).items()},
+        "plots": {name: svg_uri(svg) for name, svg in pictures(analysis).items()},
         "importance": [
             (found.name, f"{found.share:.2f}", f"{found.lower:.2f} to {found.upper:.2f}")
             for found in sorted(analysis.importance, key=lambda found: -found.share)
@@ -110,3 +113,31 @@ def _report_rows_of_failures(failed: Sequence[FrozenTrial]) -> list[tuple[str, s
         reason = _failure_reason(trial)
         rows.append((str(trial.number), reason, format_params(trial.params), lines))
     return rows
+
+
+def seconds_text(analysis: Analysis) -> str:
+    """Return for the report how long trials took; "" if that is not known."""
+    seconds = analysis.record.seconds
+    if not len(seconds):
+        return ""
+    middle, longest = float(np.median(seconds)), float(seconds.max())
+    total = duration(float(seconds.sum()))
+    return f"{middle:.3g} s in the median, {longest:.3g} s at most, {total} in all"
+
+
+def picture(analysis: Analysis, name: str) -> bytes:
+    """Return one of the report's `PICTURES` as SVG."""
+    with plain_text("tune", 9.0):
+        figure: Any = getattr(plot, name)(analysis.record)
+        return image(figure, "svg")
+
+
+def pictures(analysis: Analysis) -> dict[str, bytes]:
+    """Return the report's pictures that have something to show, by name."""
+    few = len(analysis.record.names) < 2
+    left_out = {"pairs"} if few else set()
+    if not len(analysis.record.seconds):
+        left_out.add("seconds")
+    if not analysis.failed_params:
+        left_out.add("failures")
+    return {name: picture(analysis, name) for name in PICTURES if name not in left_out}

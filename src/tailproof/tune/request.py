@@ -127,7 +127,7 @@ def prepare(request: Request) -> Job:
 
 
 def _check_study_file(path: Path | None, out: Path) -> None:
-    """Refuse a file that holds no study if there are results of one: it was damaged."""
+    """Check before a request runs that a file with results holds a study: else it was damaged."""
     written = [name for name in (REPORT_NAME, JSON_NAME, CSV_NAME) if (out / name).exists()]
     if path is not None and written and path.is_file() and not has_studies(path):
         raise ValueError(
@@ -138,7 +138,7 @@ def _check_study_file(path: Path | None, out: Path) -> None:
 
 
 def _check_output_folder(out: Path) -> None:
-    """Raise an error if results cannot be written into the folder."""
+    """Check before a request runs that results can be written into the folder."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):

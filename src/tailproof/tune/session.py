@@ -14,7 +14,7 @@ from tailproof._util.files import write_json, write_text
 from tailproof._util.interrupts import exit_on_interrupt
 from tailproof._util.threads import single_thread
 from tailproof.tune.analysis import Analysis, TrueMean, analyze
-from tailproof.tune.display import ProgressDisplay
+from tailproof.tune.display import TuneDisplay
 from tailproof.tune.export import result, result_without_payoff, write_csv
 from tailproof.tune.outputs import (
     CSV_NAME,
@@ -98,7 +98,7 @@ def _print_session_error(error: Exception, job: Job) -> None:
 
 
 def is_expected(error: Exception) -> bool:
-    """Return whether an error is to be shown in one line, because it does not look like a bug."""
+    """Return whether an error that ends a session is no bug, so that one line shows it."""
     package = type(error).__module__.partition(".")[0]
     expected = (ValueError, OSError, ImportError, RuntimeError, sqlite3.Error)
     return isinstance(error, expected) or package in ("optuna", "sqlalchemy")
@@ -108,7 +108,7 @@ def _run_session(job: Job, true_mean: TrueMean | None, stop_request: StopRequest
     """Run the workers, analyze the study, write and print the results."""
     begin = time.monotonic()
     request = job.request
-    with ProgressDisplay(request.evaluations, request.minimize, quiet=request.quiet) as display:
+    with TuneDisplay(request.evaluations, request.minimize, quiet=request.quiet) as display:
 
         def stop() -> Stop:
             display.update()

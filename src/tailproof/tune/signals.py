@@ -33,15 +33,16 @@ class StopRequest:
     """
 
     def __init__(self) -> None:
+        """Start without a signal."""
         self._level = Stop.NO
         self._programs_ended = False
 
     def __call__(self) -> Stop:
-        """Return the level."""
+        """Return the level of the stop that signals have asked for."""
         return self._level
 
     def programs_have_ended(self) -> None:
-        """Let a third signal raise KeyboardInterrupt from now on."""
+        """Let a third signal raise KeyboardInterrupt, as no program runs any more."""
         self._programs_ended = True
 
     def handle(self, *_: object) -> None:

@@ -51,7 +51,7 @@ def read(path: Path) -> dict[str, Entry]:
 def take_flags(
     arguments: Sequence[str], flags: Collection[str]
 ) -> tuple[list[tuple[str, Entry]], list[str]]:
-    """Return the parameters in command-line arguments as (name, entry), and the other arguments.
+    """Take the flags that define a space from the command line: (name, entry); others are left.
 
     `flags` are the other flags: options of a choice end at the next flag, not at a dash.
 
@@ -76,7 +76,7 @@ def take_flags(
 
 
 def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str, Entry]:
-    """Return the definition of a parameter that begins with a flag."""
+    """Return the definition of a parameter of the space that begins with a flag."""
     kind = flag.removeprefix("--")
     if kind == "choice":
         values: list[str] = []
@@ -106,7 +106,7 @@ def _flag_entry(flag: str, left: list[str], every: Collection[str]) -> tuple[str
 
 
 def _flag_number(name: str, kind: str, written: str) -> float | int:
-    """Return a number written after a flag, of the flag's kind."""
+    """Return a number written after a flag of the space, of the flag's kind."""
     try:
         return float(written) if kind == "float" else int(written)
     except ValueError:
@@ -115,7 +115,7 @@ def _flag_number(name: str, kind: str, written: str) -> float | int:
 
 
 def build(path: Path | None, flags: Sequence[tuple[str, Entry]]) -> Space:
-    """Return the space of a space file and of flags."""
+    """Return the space that a space file and flags define."""
     entries = {} if path is None else read(path)
     for name, entry in flags:
         if name in entries:
@@ -185,7 +185,7 @@ def _choice_of_entry(options: Any) -> Choice:
 
 
 def _check_entry_value(value: Any) -> None:
-    """Refuse a value of an entry that cannot be an argument of a program."""
+    """Refuse a value in a space file that cannot be an argument of a program."""
     if not isinstance(value, str | bool | int | float):
         raise ValueError(f"a value must be text, a number or a boolean, but got {value!r}.")
     if isinstance(value, float) and not math.isfinite(value):

@@ -67,14 +67,14 @@ class Identity:
         }
 
     def name(self) -> str:
-        """Return a study name of the program and a digest of its identity."""
+        """Return the name of a study: of the program and a digest of its identity."""
         digest = hashlib.sha256(json.dumps(self.record(), sort_keys=True).encode()).hexdigest()
         program = "".join(c for c in Path(self.command[0]).name if c.isalnum() or c in "._-")
         return f"{program[:40] or 'program'}-{digest[:10]}"
 
 
 def load_optuna() -> Any:
-    """Return optuna, quiet; or say how to install it."""
+    """Return optuna, which keeps the study, quiet; or say how to install it."""
     optuna = require("optuna", "tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
@@ -86,7 +86,7 @@ def load_optuna() -> Any:
 
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
-    """Return the space as Optuna's distributions; constants are not part of it."""
+    """Return the study's distributions of a space; constants are not part of it."""
     kinds = load_optuna().distributions
     made: dict[str, BaseDistribution] = {}
     for name, p in space.parameters.items():
@@ -102,12 +102,12 @@ def distributions(space: Space) -> dict[str, BaseDistribution]:
 
 
 def constants(space: Space) -> dict[str, Any]:
-    """Return the values of the fixed parameters."""
+    """Return the values of the fixed parameters, which the study does not keep."""
     return {name: p.constant for name, p in space.parameters.items() if isinstance(p, Fixed)}
 
 
 def planned_params(trial: FrozenTrial) -> dict[str, Any]:
-    """Return the params a trial has, or was enqueued with; some may be missing."""
+    """Return the params a study's trial has, or was enqueued with; some may be missing."""
     from tailproof.integrations import _optuna_history
 
     return _optuna_history.planned_params(trial)
@@ -115,7 +115,7 @@ def planned_params(trial: FrozenTrial) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened_storage(url: str) -> Iterator[RDBStorage]:
-    """Open the storage at a URL, and close its connections in the end."""
+    """Open the storage of a study at a URL, and close its connections in the end."""
     storage = open_storage(url)
     try:
         yield storage
@@ -124,13 +124,13 @@ def opened_storage(url: str) -> Iterator[RDBStorage]:
 
 
 def close_storage(storage: RDBStorage) -> None:
-    """Close all connections of a storage."""
+    """Close all connections of a study's storage."""
     storage.remove_session()
     storage.engine.dispose()
 
 
 def open_storage(url: str) -> RDBStorage:
-    """Return the storage at a URL, created if need be; one clear ValueError if it cannot be."""
+    """Return the storage of studies at a URL, created if need be; one clear ValueError if not."""
     optuna = load_optuna()
     import sqlalchemy
 
@@ -154,7 +154,7 @@ def open_storage(url: str) -> RDBStorage:
 
 
 def is_storage_away(error: BaseException) -> bool:
-    """Whether an error says that the server of a storage does not answer, but may come back.
+    """Whether an error says that the server of a study's storage is away, but may come back.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def has_studies(path: Path) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, for a database the message of its driver."""
+    """Return the first line of a storage error's message, of its driver's if there is one."""
     while isinstance(error, Exception) and error.__cause__ is not None:
         error = error.__cause__
     said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from tailproof._util.console import duration, table_for_width, wrapped
+from tailproof._util.console import table_for_width, wrapped
 from tailproof.tune.analysis import Analysis, TrueMean
 from tailproof.tune.display import format_value
 
@@ -17,7 +15,7 @@ Row = tuple[str, ...]
 def summary_text(
     analysis: Analysis, true_mean: TrueMean | None, seconds: float, width: int | None = None
 ) -> str:
-    """Return the result of a session that took some seconds, as text for a terminal.
+    """Return the summary of a session that took some seconds, as text for a terminal.
 
     It is not wider than `width` columns, unless None, as far as tables can be made so.
     """
@@ -70,7 +68,7 @@ def counts_text(analysis: Analysis) -> str:
 
 
 def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row]:
-    """Return the recommended, the baseline and the best observed setting as rows, header first."""
+    """Return for the summary the recommended, baseline and best observed settings, header first."""
     best, observed = analysis.recommendation, analysis.best_observed
     names = analysis.space.names
 
@@ -107,16 +105,6 @@ def comparison_table(analysis: Analysis, true_mean: TrueMean | None) -> list[Row
             f"{best.best_observed_value:.4g}",
         ),
     ]
-
-
-def seconds_text(analysis: Analysis) -> str:
-    """Return for the report how long trials took; "" if that is not known."""
-    seconds = analysis.record.seconds
-    if not len(seconds):
-        return ""
-    middle, longest = float(np.median(seconds)), float(seconds.max())
-    total = duration(float(seconds.sum()))
-    return f"{middle:.3g} s in the median, {longest:.3g} s at most, {total} in all"
 
 
 def tails_text(analysis: Analysis) -> str:

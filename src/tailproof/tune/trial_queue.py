@@ -50,12 +50,12 @@ class TrialCounts:
 
     @property
     def finished(self) -> int:
-        """Trials that ran to their end, with a payoff or without."""
+        """Trials of the queue that ran to their end, with a payoff or without."""
         return self.complete + self.failed
 
     @property
     def taken(self) -> int:
-        """Places of the budget that are used or in use."""
+        """Places of the queue's budget that are used or in use."""
         return self.finished + self.running
 
 
@@ -65,20 +65,20 @@ def outcome_of(trial: FrozenTrial) -> dict[str, Any]:
 
 
 def counts_toward_budget(trial: FrozenTrial) -> bool:
-    """Return whether a trial counts toward the budget."""
+    """Return whether a trial of the queue counts toward the budget."""
     return not (
         trial.state.name == "FAIL" and trial.user_attrs.get(OUTCOME, {}).get("kind") in VOID
     )
 
 
 def has_fail_value(trial: FrozenTrial) -> bool:
-    """Return whether a trial failed and has the payoff that failed trials are given."""
+    """Return whether the queue ended a trial as failed with the payoff given to failed ones."""
     failed = trial.user_attrs.get(OUTCOME, {}).get("kind") == FAILED
     return failed and trial.state.name == "COMPLETE"
 
 
 def count_trials(trials: Sequence[FrozenTrial]) -> TrialCounts:
-    """Count the trials that count toward the budget."""
+    """Count the trials of the queue that count toward the budget."""
     found = {"COMPLETE": 0, "FAIL": 0, "RUNNING": 0, "WAITING": 0, "PRUNED": 0}
     for trial in trials:
         if counts_toward_budget(trial):
@@ -101,7 +101,7 @@ class Attempts:
 
     @classmethod
     def of(cls, trial: FrozenTrial | optuna.Trial) -> Attempts:
-        """Return what a trial carries of its earlier attempts."""
+        """Return what a trial of the queue carries of its earlier attempts."""
         return cls(**trial.user_attrs.get(ATTEMPTS, {}))
 
 

@@ -70,7 +70,7 @@ def _is_secret_key(key: str) -> bool:
 
 
 def without_secrets(message: str, url: str | None = None) -> str:
-    """Return a message without the secrets of a URL, and without those of any other in it.
+    """Return a message without the secrets of a URL, and of any other URL in it.
 
     Examples
     --------

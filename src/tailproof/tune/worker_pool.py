@@ -27,7 +27,7 @@ _MAX_DEATHS = 3  # a worker that dies is replaced this often
 def run_workers(
     job: Job, workers: int, show: Callable[[Event], None], stop: Callable[[], Stop] = never
 ) -> End:
-    """Let `workers` work on a study; return why they stopped.
+    """Let a pool of `workers` work on a study; return why they stopped.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class WorkerPool:
 
 
 def _work(job: Job, connection: Connection, environment: dict[str, str]) -> None:
-    """Work in a process of its own; a closed connection is a request to stop.
+    """Work in a process of the pool; a closed connection is a request to stop.
 
     The environment is the pool's: that of the process it is forked from may be older.
     """

@@ -25,11 +25,11 @@ class Posterior(Protocol):
 
     @property
     def directions(self) -> int:
-        """Number of features in use (0 for kernel ridge regression)."""
+        """Number of features in use in every posterior (0 for kernel ridge regression)."""
 
     @property
     def log_det(self) -> float:
-        """ln |I + K_t / ridge| (of the approximate kernel where there is one)."""
+        """ln |I + K_t / ridge| of any posterior (of the approximate kernel where there is one)."""
 
     @property
     def count(self) -> int:
@@ -39,16 +39,16 @@ class Posterior(Protocol):
         """Add one payoff, in every posterior of arms."""
 
     def mean(self) -> Array:
-        """Posterior mean of the arms, (n,); not to be written to."""
+        """Mean of the arms in every posterior, (n,); not to be written to."""
 
     def variance(self) -> Array:
-        """Posterior variance of the arms, (n,), not negative; not to be written to."""
+        """Variance of the arms in every posterior, (n,), not negative; not to be written to."""
 
     def covariance(self, arm: int) -> Array:
-        """Posterior covariance of the arms with one arm, (n,)."""
+        """Covariance of the arms with one arm in every posterior, (n,)."""
 
     def query(self, points: Array) -> tuple[Array, Array]:
-        """Mean and variance at points (k, d) that need not be arms."""
+        """Mean and variance at points (k, d) that need not be arms, in every posterior."""
 
     def state(self) -> dict[str, Any]:
         """Return what, with the history, `restore` needs to continue bit for bit, as JSON."""
@@ -69,14 +69,17 @@ class PosteriorInputs:
 
 
 def eigh_above(matrix: Array, ridge: float) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors of matrix + ridge I, the values at least the ridge."""
+    """Return eigenvalues and eigenvectors of a posterior's matrix + ridge I.
+
+    Rounding may not take an eigenvalue below the ridge.
+    """
     # Rounding gives negative eigenvalues, which a small ridge would not make up for.
     values, vectors = np.linalg.eigh(matrix)
     return np.maximum(values, 0.0) + ridge, vectors
 
 
 def weighted_gram(coordinates: Array, counts: Array) -> Array:
-    """Return A^T N A, (r, r), from the coordinates A (n, r) and counts N (n,) of the arms."""
+    """Return a posterior's A^T N A, (r, r), from coordinates A (n, r) and counts N (n,) of arms."""
     played = np.flatnonzero(counts)
     if 2 * played.size < len(counts):
         coordinates, counts = coordinates[played], counts[played]

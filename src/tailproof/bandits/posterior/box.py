@@ -41,23 +41,24 @@ class Basis(Protocol):
         """Return a(x) of points (k, d) of a box, shape (k, r)."""
 
     def include(self, point: Array) -> bool:
-        """Let the basis span a told point (d,); return whether it has grown by one dimension."""
+        """Let the basis of a box span a told point (d,); return whether it has a dimension more."""
 
 
 class FeatureBasis:
     """The coordinates of an explicit feature map phi, equal features once: r is fixed."""
 
     def __init__(self, features: ExplicitFeatures) -> None:
+        """Take explicit features as the basis of a posterior over a box."""
         self._phi, self.copies = features.phi, features.copies
         self.size, self._root = len(features.copies), np.sqrt(features.copies)
         self.directions = np.diag(1.0 / self._root)
 
     def coordinates(self, points: Array) -> Array:
-        """Return phi(x), shape (k, r), equal features as one of the same length."""
+        """Return phi(x) of points of a box, (k, r), equal features as one of the same length."""
         return self._phi(points) * self._root
 
     def include(self, point: Array) -> bool:
-        """Return False: explicit features do not depend on the points told."""
+        """Return False: explicit features over a box do not depend on the points told."""
         return False
 
 
@@ -65,11 +66,12 @@ class SpanBasis:
     """The Newton basis of the span of told points, as `low_rank.PlayedSpan` has for finite arms."""
 
     def __init__(self, kernel: Kernel, limit: float, dimension: int) -> None:
+        """Start a basis of a posterior over a box: the span of no point."""
         self._kernel, self.limit, self.size = kernel, limit, 0
         self._pivots, self._factor = np.empty((0, dimension)), np.empty((0, 0))
 
     def coordinates(self, points: Array) -> Array:
-        """Return the coordinates of points in the span, (k, r)."""
+        """Return the coordinates of points of a box in the span, (k, r)."""
         if self.size == 0:
             return np.empty((len(points), 0))
         cross = self._kernel.matrix(self._pivots, points)
@@ -77,7 +79,7 @@ class SpanBasis:
         return result
 
     def include(self, point: Array) -> bool:
-        """Add a dimension if the point has more variance than `limit` outside the span."""
+        """Add a dimension if a point of the box has more variance than `limit` outside the span."""
         row = self.coordinates(point[None])[0]
         left = float(self._kernel.diagonal(point[None])[0] - row @ row)
         if left <= self.limit:
@@ -235,7 +237,10 @@ class BoxRidgePosterior(BoxPosterior):
 
 
 def truncated_sums(rows: Array, payoffs: Array, threshold: float) -> Array:
-    """r_i = sum of u_{i,tau} y_tau with |u_{i,tau} y_tau| <= b_t (Alg. 2); rows are u (m, t)."""
+    """Return r_i = sum of u_{i,tau} y_tau with |u_{i,tau} y_tau| <= b_t over payoffs in a box.
+
+    As in Algorithm 2; rows are u (m, t).
+    """
     products = rows * payoffs
     result: Array = np.where(np.abs(products) <= threshold, products, 0.0).sum(axis=1)
     return result

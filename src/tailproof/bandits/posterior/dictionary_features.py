@@ -86,6 +86,7 @@ class _SpanningEmbedding(Embedding):
     def __init__(
         self, nystrom: Nystrom, psi: Array, dictionary: Indices, kernel: Kernel, X: Array
     ) -> None:
+        """Embed the arms on a dictionary that spans all their features."""
         size = psi.shape[1] if nystrom.reduced else len(dictionary)
         fields = {"coordinates": psi, "copies": np.ones(size), "kernel_basis": True}
         for name, value in fields.items():
@@ -93,6 +94,7 @@ class _SpanningEmbedding(Embedding):
         object.__setattr__(self, "_arguments", (nystrom, psi, dictionary, kernel, X))
 
     def __getattr__(self, name: str) -> Any:
+        """Compute the embedding on the dictionary when one of its fields is needed."""
         # Reached only where an attribute is not there yet.
         if name not in ("directions", "query"):
             raise AttributeError(name)
@@ -111,6 +113,7 @@ class TriangularEmbedding(Embedding):
     """
 
     def __init__(self, coordinates: Array, gram: Array, factor: Array, low: float) -> None:
+        """Embed the arms on a dictionary by the Cholesky factor of its Gram matrix."""
         object.__setattr__(self, "coordinates", coordinates)
         object.__setattr__(self, "copies", np.ones(coordinates.shape[1]))
         object.__setattr__(self, "_parts", (gram, factor, low))
@@ -122,15 +125,16 @@ class TriangularEmbedding(Embedding):
         return InverseRoot(gram, low)
 
     def features_of(self, vectors: Array) -> Array:
-        """Return Q B for the columns of B (m, c) in these coordinates."""
+        """Return Q B for the columns of B (m, c) in the dictionary's coordinates."""
         return self._gram_root.times(self._parts[1] @ vectors)
 
     def coordinates_of(self, features: Array) -> Array:
-        """Return Q^T B for the columns of B (m, c) in the paper's features."""
+        """Return Q^T B for the columns of B (m, c) in the paper's features of the dictionary."""
         result: Array = self._parts[1].T @ self._gram_root.times(features)
         return result
 
     def __getattr__(self, name: str) -> Any:
+        """Compute the features on the dictionary when they are needed."""
         # Reached only where an attribute is not there yet.
         if name != "directions":
             raise AttributeError(name)
@@ -175,7 +179,7 @@ def _triangular_embedding(
 
 
 def rank_tolerance(nystrom: Nystrom) -> float:
-    """Return the share of K_D's largest eigenvalue that the Nystrom posterior takes for zero."""
+    """Return the share of the largest eigenvalue of a dictionary's K_D that is taken for zero."""
     return max(1e-3 * nystrom.cutoff, 1e-15)
 
 

@@ -197,7 +197,7 @@ class OnePassHuberPosterior(_HuberPosterior):
 
 
 def _within_ball(values: Array, vectors: Array, target: Array) -> Array:
-    """Return (M + mu)^(-1) b for the smallest mu >= 0 with norm at most 1.
+    """Return (M + mu)^(-1) b, mu >= 0 the least of norm at most 1, for a step of Huber regression.
 
     That is the minimum of theta^T M theta / 2 - b . theta over the unit ball; M has eigenvalues
     `values` and eigenvectors in the columns of `vectors`, in which b is `target`.
@@ -220,7 +220,7 @@ def _within_ball(values: Array, vectors: Array, target: Array) -> Array:
 
 
 def _share(slope: Any) -> float:
-    """Return a share in (0, 1) of a step at which the slope of a convex loss is about zero."""
+    """Return a share in (0, 1) of a step of Huber regression where its loss has a slope near 0."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)

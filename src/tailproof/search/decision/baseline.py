@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailproof.search.results import Comparison, Prediction
+from tailproof.search.results import BaselineComparison, Prediction
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ COMPARISON_DRAWS = 4096
 
 
 def baseline_due(runs: int, number: int) -> bool:
-    """Tell whether trial `number` is to be a run of the baseline, which has `runs` so far.
+    """Tell whether trial `number` is to run the baseline, which has `runs` so far.
 
     The baseline is due until it has 1 + floor(sqrt(number) / 2) runs.
 
@@ -48,7 +48,7 @@ def compare_with_baseline(
     params: Mapping[str, Any],
     payoffs: int,
     level: float,
-) -> Comparison:
+) -> BaselineComparison:
     """Return how much better a configuration is than the baseline.
 
     Parameters
@@ -66,7 +66,7 @@ def compare_with_baseline(
     difference += improvement - float(difference.mean())
     tail = (1.0 - level) / 2.0
     lower, upper = np.quantile(difference, [tail, 1.0 - tail])
-    return Comparison(
+    return BaselineComparison(
         params=dict(params),
         mean=float(prediction.mean[1]),
         lower=float(prediction.lower[1]),

@@ -69,7 +69,7 @@ def fit_failures(
 
 
 def _loo_log_likelihood(distances: Array, failed: NDArray[np.bool_]) -> float:
-    """Return the leave-one-out log likelihood of the trials' outcomes."""
+    """Return the leave-one-out log likelihood of which trials failed."""
     weights = np.exp(-0.5 * distances)
     np.fill_diagonal(weights, 0.0)
     p = (_PRIOR + weights @ failed) / (1.0 + weights.sum(axis=1))
@@ -77,6 +77,6 @@ def _loo_log_likelihood(distances: Array, failed: NDArray[np.bool_]) -> float:
 
 
 def _squared_distances(A: Array, B: Array) -> Array:
-    """Return squared distances between the rows of A (n, p) and B (k, p), (n, k)."""
+    """Return squared distances of trials that may fail: rows of A (n, p) and B (k, p), (n, k)."""
     difference = A[:, None, :] - B[None, :, :]
     return np.einsum("ijk,ijk->ij", difference, difference)

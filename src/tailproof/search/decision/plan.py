@@ -17,10 +17,11 @@ from tailproof.search.decision.failures import TOLERATED, FailureModel, fit_fail
 from tailproof.search.decision.race import Race
 from tailproof.search.decision.stopping import RemainingGain
 from tailproof.search.payoff_model import PayoffModel
-from tailproof.search.results import Comparison, Recommendation
+from tailproof.search.results import BaselineComparison, Recommendation
+from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.context import ContextSpace
 from tailproof.search.space.encodings import EncodedSpace
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.space import Space
 from tailproof.search.trials import TrialLog
 
 Array = NDArray[np.float64]
@@ -167,7 +168,7 @@ class DecisionPlan:
             baseline=self.comparison(u, level),
         )
 
-    def comparison(self, u: Array, level: float) -> Comparison | None:
+    def comparison(self, u: Array, level: float) -> BaselineComparison | None:
         """Return how much better the place u (d,) is than the baseline, if there is one."""
         current = self.baseline
         if current is None:

@@ -55,7 +55,7 @@ class Race:
 
 
 def candidates_for(runs: int) -> int:
-    """Return how many configurations `runs` runs can tell apart.
+    """Return how many configurations a race of `runs` runs can tell apart.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def candidates_for(runs: int) -> int:
 
 
 def search_runs(share: float, budget: int) -> int:
-    """Return how many of `budget` runs the search has if a `share` of them confirms.
+    """Return how many of `budget` runs the search has if a `share` of them is for the race.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def search_runs(share: float, budget: int) -> int:
 
 
 def confirmation_runs(searched: int, share: float, budget: int) -> int:
-    """Return how many runs confirm after `searched` runs of search, within the budget.
+    """Return how many runs the race has after `searched` runs of search, within the budget.
 
     A search that was stopped early is confirmed by the same share of all runs.
 
@@ -92,7 +92,7 @@ def confirmation_runs(searched: int, share: float, budget: int) -> int:
 
 
 def select_candidates(draws: Array, first: int, count: int) -> list[int]:
-    """Return the indices of `count` configurations whose best has the highest expected mean.
+    """Return `count` candidates of a race: configurations whose best has the highest expected mean.
 
     Greedy: after `first`, each is the one that adds most to E[max of the chosen ones] over joint
     `draws` (s, k) of the mean payoffs. One that is almost certain to be as good as a chosen one

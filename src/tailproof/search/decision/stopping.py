@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from tailproof._util import checks
 from tailproof.search.acquisition import sobol
-from tailproof.search.results import Comparison
+from tailproof.search.results import BaselineComparison
 from tailproof.search.space.encodings import EncodedSpace
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class Until:
         return cls(limit / 100.0 if relative else limit, relative)
 
     def __str__(self) -> str:
+        """Return the limit of the rule `until` as text."""
         return f"{100.0 * self.limit:g}%" if self.relative else f"{self.limit:g}"
 
     def amount(self, gain: RemainingGain) -> float:
@@ -201,7 +202,9 @@ class StoppingRule:
         self._held = set(held)
         return Look(stop, self._in_words(gain, compared), gain)
 
-    def _rules_that_hold(self, gain: RemainingGain, compared: Comparison | None) -> list[str]:
+    def _rules_that_hold(
+        self, gain: RemainingGain, compared: BaselineComparison | None
+    ) -> list[str]:
         """Return the names of the stopping rules that hold at a look."""
         held = []
         better = 0.0 if compared is None else compared.probability
@@ -211,7 +214,7 @@ class StoppingRule:
             held.append("until")
         return held
 
-    def _in_words(self, gain: RemainingGain, compared: Comparison | None) -> str:
+    def _in_words(self, gain: RemainingGain, compared: BaselineComparison | None) -> str:
         """Say what may still be gained, and when the search may stop."""
         parts = [f"expected remaining gain {gain.expected:.3g}"]
         if self.until is not None:
@@ -227,7 +230,7 @@ class StoppingRule:
 
 
 def look_due(payoffs: int, last: int) -> bool:
-    """Tell whether a rule is to be looked at again, `last` payoffs being known the last time.
+    """Tell whether a stopping rule is to be looked at again, `last` payoffs known the last time.
 
     Examples
     --------
@@ -240,7 +243,7 @@ def look_due(payoffs: int, last: int) -> bool:
 def gain_pool(
     space: EncodedSpace, u: Array, seen: Array, rng: np.random.Generator
 ) -> tuple[Array, slice]:
-    """Return the places at which the best mean may lie, (k, d), the recommended one u (d,) first.
+    """Return the places (k, d) of the remaining gain: where the best mean may lie, u (d,) first.
 
     And which of them are spread evenly over the space. All places of a small space; else those seen
     (n, d), at most the latest 192 distinct ones, Sobol points, and points around the recommended
@@ -258,7 +261,7 @@ def gain_pool(
 
 
 def explained_share(draws: Array) -> float:
-    """Return R^2 from joint draws (s, k) at places spread over the space.
+    """Return R^2 from joint draws (s, k) over the space: whether the remaining gain is known.
 
     What all places share of a draw is left out: it does not tell them apart.
 

@@ -45,24 +45,24 @@ class KernelLayout:
 
     @property
     def n_lengthscales(self) -> int:
-        """Number of lengthscales, one for each parameter."""
+        """Number of lengthscales of the correlations, one for each parameter."""
         return int(self.parameter_of_column.max(initial=-1)) + 1
 
     @property
     def n_groups(self) -> int:
-        """Number of additive groups."""
+        """Number of additive groups of the correlations."""
         return len(self._columns_of_groups)
 
     @functools.cached_property
     def _columns_of_groups(self) -> list[slice | Indices]:
-        """The columns of each additive group."""
+        """The columns of each additive group of the correlations."""
         count = int(self.group_of_column.max(initial=0)) + 1
         if count == 1:
             return [slice(None)]
         return [np.flatnonzero(self.group_of_column == group) for group in range(count)]
 
     def inverse_lengthscales(self, lengthscales: Array) -> Array:
-        """Return 1 / lengthscale of every column, (p,)."""
+        """Return 1 / lengthscale of every column in the correlations, (p,)."""
         return np.asarray(1.0 / lengthscales[self.parameter_of_column])
 
     def correlations(self, X: Array, Y: Array, inverse: Array) -> Array:
@@ -123,7 +123,7 @@ class KernelLayout:
         return _mean_correlation_over_groups(groups), vjp
 
     def pivots(self, X: Array, inverse: Array, limit: int, tolerance: float = 1e-6) -> Indices:
-        """Return up to `limit` rows of X, each the one with the largest variance given the others.
+        """Return up to `limit` rows of X, each of the largest variance given the correlated others.
 
         The pivots of a pivoted Cholesky decomposition, while a variance is above `tolerance`.
         """
@@ -158,13 +158,14 @@ class KernelParameters:
 
 
 def _scaled_squared_distances(X: Array, Y: Array, inverse: Array) -> Array:
-    """Return squared distances in units of the lengthscales, (n, m)."""
+    """Return squared distances, of which correlations are functions, in lengthscales, (n, m)."""
     if not len(inverse):  # all parameters are fixed
         return np.zeros((len(X), len(Y)))
     return np.asarray(cdist(X * inverse, Y * inverse, "sqeuclidean"))
 
 
 def _mean_correlation_over_groups(groups: list[Array]) -> Array:
+    """Return the mean of the groups' correlations."""
     return groups[0] if len(groups) == 1 else sum(groups[1:], start=groups[0]) / len(groups)
 
 

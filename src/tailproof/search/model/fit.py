@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 
 
 def next_refit(count: int) -> int:
-    """Return the number of payoffs at which the fit after one at `count` is due."""
+    """Return the number of payoffs at which the model is fitted again after a fit at `count`."""
     return max(count + 2, math.ceil(1.2 * count))
 
 
@@ -169,7 +169,7 @@ def fit_location(
 
 
 def limit_extremes(z: Array) -> Array:
-    """Return warped payoffs of which the best are near the others, (n,).
+    """Return warped payoffs to fit, (n,), of which the best are near the others.
 
     One payoff in twenty, and one more, may lie above the others, but by at most half a robust
     standard deviation. A process of few payoffs could otherwise take a single huge one for an
@@ -191,6 +191,7 @@ def limit_extremes(z: Array) -> Array:
 def _fit_warp(
     t: Array, points: Array, kernel: KernelParameters, unit: float, config: ModelConfig
 ) -> Warp:
+    """Return the warp of the fit: chosen for the payoffs, or that of the configuration."""
     if config.warp == "learnt":
         rows = evenly_spaced(len(t), KERNEL.rows)
         X, t = points[rows], t[rows]
@@ -210,7 +211,7 @@ def _fit_law(
     single: NDArray[np.bool_],
     config: ModelConfig,
 ) -> tuple[KernelParameters, NoiseLaw, Array]:
-    """Return kernel, law and precisions after a fit of the noise law to leave-one-out residuals.
+    """Return the fit's kernel, law and precisions from its leave-one-out residuals.
 
     The law is in units of the root of the noise variance, in which its mean squared scale is 1.
     """
@@ -234,13 +235,13 @@ def _fit_law(
 
 
 def noise_share(kernel: KernelParameters, law: NoiseLaw, variance: Array) -> Array:
-    """Return the share of the noise in the variance of leave-one-out residuals, (n,)."""
+    """Return for the fit of the noise law its share in residual variances, (n,)."""
     noise = kernel.noise_var * law.mean_square_scale
     return noise / (noise + variance)
 
 
 def known_variances(observations: Observations, model: ModelParameters, t: Array) -> Array:
-    """Return the noise variances of means with known standard errors in warped units, (n,).
+    """Return for the fit the noise variances of means with standard errors, in warped units, (n,).
 
     NaN for single payoffs. No mean is known better than a process without noise is.
     """
@@ -252,7 +253,7 @@ def known_variances(observations: Observations, model: ModelParameters, t: Array
 def reweigh(
     design: Design, noise_var: float, law: NoiseLaw, z: Array, u: Array, known: Array, steps: int
 ) -> tuple[Array, WeightedFit]:
-    """Return relative precisions u of payoffs and the fit under them, by EM steps from `u`."""
+    """Return the payoffs' relative precisions u and the fit under them, by EM steps from `u`."""
     single = np.isnan(known)
     u = np.where(single, u, noise_var / known)
     fitted = design.fit(u / noise_var, z)

@@ -60,7 +60,7 @@ class InducingPointBasis:
 
 
 def inducing_points_for(layout: KernelLayout, lengthscales: Array, points: Array) -> Array | None:
-    """Return the inducing points until the next fit; None while distinct points are few."""
+    """Return a Gaussian process's inducing points until the next fit; None for few points."""
     sites = np.unique(points, axis=0)
     if len(sites) <= SPARSE.features - SPARSE.latest:
         return None
@@ -81,7 +81,7 @@ class Design:
     pending: Array  # (j, m + 1)
 
     def fit(self, precision: Array, z: Array) -> WeightedFit:
-        """Return the posterior of the weights given z (n,) of noise 1 / precision (n,)."""
+        """Return the Gaussian process's weights given z (n,) of noise 1 / precision (n,)."""
         count = len(self.sites)
         by_site = np.bincount(self.site_of_payoff, weights=precision, minlength=count)
         sums = np.bincount(self.site_of_payoff, weights=precision * z, minlength=count)
@@ -95,7 +95,7 @@ class Design:
 
     @property
     def unexplained(self) -> Array:
-        """Variance at the payoffs' points that the basis does not explain, (n,)."""
+        """Variance at the payoffs' points beside the Gaussian process's basis, (n,)."""
         explained = np.einsum("ij,ij->i", self.sites, self.sites) - CONSTANT_VAR
         return np.maximum(self.signal_var - explained, 0.0)[self.site_of_payoff]
 
@@ -113,7 +113,7 @@ class WeightedFit:
     precision: Array
 
     def leave_one_out(self, z: Array) -> tuple[Array, Array]:
-        """Return z less its prediction from the other payoffs, and that prediction's variance.
+        """Return z less a Gaussian process's prediction from the others, and its variance.
 
         Exact for given precisions: with leverage h the residual grows by 1 / (1 - h).
         """
@@ -121,7 +121,7 @@ class WeightedFit:
         return (z - self.fitted) / rest, self.variance / rest + self.design.unexplained
 
     def posterior(self, *, centered: bool = False) -> GPPosterior:
-        """Return the process posterior; pending trials lower its variance alone.
+        """Return the Gaussian process posterior; pending trials lower its variance alone.
 
         If `centered`, of the process less its mean over the payoffs' points: what all points share
         is then in neither mean nor variance.
@@ -145,7 +145,7 @@ def make_design(
     inducing_points: Array | None = None,
     limit: int | None = None,
 ) -> Design:
-    """Return the design for points of payoffs told (n, p) and pending (k, p).
+    """Return a Gaussian process's design at points of payoffs told (n, p) and pending (k, p).
 
     Beyond `limit` distinct points the basis has the first of `inducing_points`, and the latest
     points, which a selection made earlier does not cover.
@@ -172,13 +172,13 @@ def make_design(
 
 
 def _triangular_inverse(factor: Array) -> Array:
-    """Return the inverse of a lower triangular matrix."""
+    """Return the inverse of a lower triangular matrix, for the weights of a Gaussian process."""
     result: Array = scipy.linalg.lapack.dtrtri(factor, lower=1)[0]
     return result
 
 
 def _times_transpose(rows: Array, lower: Array) -> Array:
-    """Return rows (n, m) times the transpose of a lower triangular matrix, (n, m).
+    """Return rows (n, m) of a Gaussian process times a transposed lower triangular matrix.
 
     Half of what an ordinary product would cost.
     """
@@ -189,7 +189,7 @@ def _times_transpose(rows: Array, lower: Array) -> Array:
 
 
 def _gram(rows: Array) -> Array:
-    """Return rows' rows of (n, m), (m, m): half of it computed, the other half copied."""
+    """Return rows' rows of a Gaussian process's (n, m): half computed, the other half copied."""
     if not len(rows):
         return np.zeros((rows.shape[1], rows.shape[1]))
     lower: Array = scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
@@ -197,7 +197,7 @@ def _gram(rows: Array) -> Array:
 
 
 def _inverse_factor(gram: Array) -> Array:
-    """Return the inverse of the Cholesky factor of I + gram."""
+    """Return the inverse Cholesky factor of a Gaussian process's I + gram."""
     precision = gram.copy()
     diagonal = np.diag_indices_from(precision)
     precision[diagonal] += 1.0
@@ -210,7 +210,7 @@ def _inverse_factor(gram: Array) -> Array:
 
 
 def _design_rows(phi: Array, signal_var: float) -> Array:
-    """Return the rows (sqrt(signal) phi, 1) of features and the constant, (n, m + 1)."""
+    """Return a Gaussian process's rows (sqrt(signal) phi, 1): features, constant, (n, m + 1)."""
     rows = np.empty((len(phi), phi.shape[1] + 1))
     np.multiply(phi, np.sqrt(signal_var), out=rows[:, :-1])
     rows[:, -1] = np.sqrt(CONSTANT_VAR)
@@ -228,7 +228,7 @@ class GPPosterior:
     origin: Array  # row of the design that is subtracted from every other, (m + 1,)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Return the posterior mean and variance at the rows of X (n, p)."""
+        """Return the Gaussian process's mean and variance at the rows of X (n, p)."""
         phi = self.basis.features(X)
         unexplained = np.maximum(1.0 - np.einsum("ij,ij->i", phi, phi), 0.0)
         rows = _design_rows(phi, self.signal_var)

@@ -43,27 +43,28 @@ class Prior:
 
     @property
     def _variances(self) -> list[tuple[float, float]]:
-        """The priors of what follows the lengthscales in theta."""
+        """The priors of the hyperparameters that follow the lengthscales in theta."""
         return [self.signal, self.noise] + ([] if self.nugget is None else [self.nugget])
 
     def means(self, n_lengthscales: int) -> Array:
-        """Return the means of theta = ln (lengthscales, signal, noise, nugget), (q + 2 or 3,)."""
+        """Return the means of hyperparameters theta = ln (lengthscales, signal, noise, nugget)."""
         mean = self.lengthscale[0] + 0.5 * math.log(max(n_lengthscales, 1))
         return np.array([mean] * n_lengthscales + [median for median, _ in self._variances])
 
     def deviations(self, theta: Array, n_lengthscales: int) -> Array:
-        """Return the standard deviations of theta at theta."""
+        """Return the prior standard deviations of the hyperparameters theta at theta."""
         means, q = self.means(n_lengthscales), n_lengthscales
         lengthscales = np.where(theta[:q] < means[:q], self.shorter, self.lengthscale[1])
         return np.append(lengthscales, [deviation for _, deviation in self._variances])
 
 
 def prior_median(prior: Prior, n_lengthscales: int) -> KernelParameters:
-    """Return the kernel parameters of the prior, before any payoff."""
+    """Return the hyperparameters of the prior, before any payoff."""
     return _kernel_parameters_from_logs(prior.means(n_lengthscales), n_lengthscales)
 
 
 def _kernel_parameters_from_logs(theta: Array, n_lengthscales: int) -> KernelParameters:
+    """Return kernel parameters from the hyperparameters theta, their logarithms."""
     values = np.exp(theta)
     return KernelParameters(values[:n_lengthscales], *values[n_lengthscales:].tolist())
 
@@ -84,7 +85,10 @@ class Sample:
 
     @classmethod
     def summarize(cls, points: Array, z: Array, relative_var: Array) -> Sample:
-        """Return the sample of payoffs z (n,) at points (n, p); at most `KERNEL.rows` points."""
+        """Return what hyperparameters are fitted to, of z (n,) at points (n, p).
+
+        It has at most `KERNEL.rows` points.
+        """
         precision = 1.0 / relative_var
         sites, first, which = np.unique(points, axis=0, return_index=True, return_inverse=True)
         which = which.reshape(-1)
@@ -105,7 +109,7 @@ class Sample:
 def negative_log_posterior(
     theta: Array, layout: KernelLayout, sample: Sample, prior: Prior
 ) -> tuple[float, Array]:
-    """Return minus the log posterior of theta, and its gradient.
+    """Return minus the log posterior of hyperparameters theta, and its gradient.
 
     `theta` is ln (lengthscales, signal, noise), (q + 2,), or ends with the log nugget, (q + 3,).
     """
@@ -157,7 +161,7 @@ def maximize_posterior(
     start: KernelParameters,
     steps: int,
 ) -> KernelParameters:
-    """Return the kernel parameters of largest posterior density, by L-BFGS-B from `start`."""
+    """Return the hyperparameters of largest posterior density, by L-BFGS-B from `start`."""
     bounds = [tuple(np.log(KERNEL.lengthscale_bounds))] * layout.n_lengthscales
     bounds += [tuple(np.log(KERNEL.signal_bounds)), tuple(np.log(KERNEL.noise_bounds))]
     variances = [start.signal_var, start.noise_var]
@@ -181,14 +185,14 @@ def maximize_posterior(
 
 
 def log_marginal_likelihood(K: Array, payoffs: Array) -> float:
-    """Return ln P(payoffs) under covariance K, without its constant."""
+    """Return ln P(payoffs) of hyperparameters with covariance K, but for its constant."""
     factor = scipy.linalg.cholesky(K, lower=True, check_finite=False)
     half = scipy.linalg.solve_triangular(factor, payoffs, lower=True, check_finite=False)
     return -0.5 * float(half @ half) - float(np.log(np.diag(factor)).sum())
 
 
 def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
-    """Return the indices of `most` of `count` payoffs, evenly spaced over time, or all.
+    """Return which payoffs hyperparameters are fitted to: at most `most` of `count`, evenly spaced.
 
     Examples
     --------

@@ -43,11 +43,11 @@ class Residuals:
     noise_var: float  # variance of the noise's core
 
     def weights(self, scale: float) -> Array:
-        """Return the share of the noise in the residuals' variances, for noise of this scale."""
+        """Return the noise's share in the variances of the correction's residuals."""
         return scale**2 / (scale**2 + self.variances)
 
     def weights_of_outliers(self) -> Array:
-        """Return the weights with which residuals tell whether they are outliers, (n,).
+        """Return the weights with which residuals tell the correction of outliers, (n,).
 
         An outlier is known as such where the location is uncertain by less than its size.
         """
@@ -109,7 +109,7 @@ def learn_correction(
 
 
 def is_outlier(x: Array, outlier: float) -> Array:
-    """Return 1 for centered residuals x (n,) beyond `outlier`, on its side, and 0 for others."""
+    """Return 1 for the correction's centered residuals x (n,) beyond `outlier`, 0 for others."""
     return (x * math.copysign(1.0, outlier) > abs(outlier)).astype(np.float64)
 
 
@@ -152,7 +152,7 @@ def condition_correction(
 
 
 def _size_in_payoffs(x: Array, weights: Array, slopes: Array, outliers: NDArray[np.bool_]) -> float:
-    """Return the mean size of outliers x (n,) in standardized payoffs, truncated in these units.
+    """Return for the correction the mean size of outliers x (n,), truncated in payoffs' units.
 
     Where the usual payoff is large a relative residual of the same outlier is small, so that it is
     not the mean relative size times a mean slope.
@@ -163,7 +163,7 @@ def _size_in_payoffs(x: Array, weights: Array, slopes: Array, outliers: NDArray[
 
 
 def hidden_means(x: Array, weights: Array, bound: float) -> tuple[float, float]:
-    """Return estimates of E[(-x - bound)+] and E[(x - bound)+], which truncation hides.
+    """Return E[(-x - bound)+] and E[(x - bound)+], which truncation hides from the correction.
 
     They follow a Pareto law fitted to the largest tenth of either side (`mean_beyond`).
 
@@ -179,7 +179,7 @@ def hidden_means(x: Array, weights: Array, bound: float) -> tuple[float, float]:
 
 
 def _hidden_above(x: Array, weights: Array, bound: float) -> float:
-    """Return an estimate of E[(x - bound)+] from values x (n,) with weights (n,)."""
+    """Return what the correction misses above, E[(x - bound)+], from values x, weights (n,)."""
     order = np.argsort(x, kind="stable")[-max(math.ceil(len(x) / 10), 4) :]
     largest = x[order]
     if not 0.0 < largest[0] < bound:
@@ -189,7 +189,7 @@ def _hidden_above(x: Array, weights: Array, bound: float) -> float:
 
 
 def tuning_free_bound(values: Array, exceedances: float, largest: float = math.inf) -> float:
-    """Return b > 0 with sum_i min(x_i^2, b^2) / b^2 = exceedances; 0 if all values are.
+    """Return the correction's bound b > 0, sum_i min(x_i^2, b^2) / b^2 = exceedances; or 0.
 
     The equation of adaptive truncation: about `exceedances` values reach b, whatever their scale,
     so b grows with the number of values as their tail does. It has no solution unless more than

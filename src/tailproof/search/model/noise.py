@@ -41,7 +41,7 @@ class NoiseLaw:
     dof_upper: float = math.inf
 
     def sides(self, x: Array) -> tuple[Array, Array]:
-        """Return scale and degrees of freedom of the side each residual lies on, (n,) each."""
+        """Return scale and degrees of freedom of the noise on each residual's side, (n,) each."""
         below = x < 0.0
         return (
             np.where(below, self.scale_lower, self.scale_upper),
@@ -71,7 +71,7 @@ class NoiseLaw:
 
 
 def fit_noise_law(residuals: Array, weights: Array, *, split: bool = True) -> NoiseLaw:
-    """Return the law of largest posterior density for residuals that count with weights, (n,) each.
+    """Return the noise law of largest posterior density for weighted residuals, (n,) each.
 
     `split` False: one scale for both sides and 4 degrees of freedom.
     """
@@ -100,6 +100,7 @@ def fit_noise_law(residuals: Array, weights: Array, *, split: bool = True) -> No
 
 
 def _weighted_spread(residuals: Array, weights: Array) -> float:
+    """Return a weighted spread of residuals, the noise law's scale to start from."""
     order = np.argsort(np.abs(residuals), kind="stable")
     share = np.cumsum(weights[order])
     if share[-1] <= 0.0:
@@ -112,7 +113,7 @@ def _weighted_spread(residuals: Array, weights: Array) -> float:
 def _negative_log_posterior(
     theta: Array, squares: tuple[Array, Array], counts: tuple[Array, Array]
 ) -> tuple[float, Array]:
-    """Return minus the log posterior of ln (scales, degrees of freedom), and its gradient."""
+    """Return minus the noise law's log posterior of ln (scales, degrees), and its gradient."""
     scales, dofs = np.exp(theta[:2]), np.exp(theta[2:])
     half = 0.5 * np.sqrt(dofs * np.pi) * np.exp(gammaln(dofs / 2.0) - gammaln((dofs + 1.0) / 2.0))
     share = scales * half

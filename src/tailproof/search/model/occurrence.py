@@ -55,7 +55,7 @@ class Counts:
 
 
 def count_by_place(points: Array, hits: NDArray[np.bool_]) -> Counts:
-    """Return the counts of single payoffs at points (n, p), of which `hits` (n,) differ.
+    """Count occurrences by place: of single payoffs at points (n, p), `hits` (n,) differ.
 
     Examples
     --------
@@ -88,12 +88,12 @@ class Occurrence:
     process: GPPosterior  # of eta
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """Return mean and variance of logit p at the rows of X (n, p)."""
+        """Return mean and variance of an occurrence's logit p at the rows of X (n, p)."""
         mean, variance = self.process.predict(X)
         return self.offset + mean, variance
 
     def sample(self, X: Array, count: int, rng: np.random.Generator) -> Array:
-        """Return joint draws (count, k) of logit p at the rows of X (k, p)."""
+        """Return joint draws (count, k) of an occurrence's logit p at the rows of X (k, p)."""
         mean, covariance = self.process.joint(X)
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -104,7 +104,7 @@ class Occurrence:
 def fit_occurrence(
     counts: Counts, layout: KernelLayout, prior: Prior, previous: OccurrenceParameters | None
 ) -> OccurrenceParameters:
-    """Fit offset and kernel parameters; the search starts from those of `previous`."""
+    """Fit the occurrence's offset and kernel parameters, starting from those of `previous`."""
     share = (float(counts.hits.sum()) + 0.5) / (float(counts.trials.sum()) + 1.0)
     offset = math.log(share / (1.0 - share))
     # The noise is binomial: its variance is known, so its prior leaves no choice.
@@ -130,7 +130,7 @@ def fit_occurrence(
 def condition_occurrence(
     counts: Counts, layout: KernelLayout, parameters: OccurrenceParameters, pending: Array
 ) -> Occurrence:
-    """Return the posterior given all counts; `pending` (k, p) lower the variance alone."""
+    """Return the posterior of the occurrence given all counts; `pending` (k, p) only narrow it."""
     offset = parameters.offset
     design = make_design(
         layout, parameters.kernel, counts.places, pending, parameters.inducing_points
@@ -142,7 +142,7 @@ def condition_occurrence(
 
 
 def _working_response(counts: Counts, offset: float, eta: Array) -> tuple[Array, Array]:
-    """Return the observations of eta (k,) that are as informative near eta, and their precision."""
+    """Return observations, and precisions, that are as informative on the occurrence near eta."""
     p = expit(offset + eta)
     w = np.maximum(counts.trials * p * (1.0 - p), TWO_PART.least_precision)
     z = eta + (counts.hits - counts.trials * p) / w
@@ -151,7 +151,7 @@ def _working_response(counts: Counts, offset: float, eta: Array) -> tuple[Array,
 
 
 def _find_mode(design: Design, counts: Counts, offset: float, eta: Array) -> WeightedFit:
-    """Return the normal approximation at the mode, by Newton's method from eta (k,)."""
+    """Return the occurrence's normal approximation at the mode, by Newton's method from eta."""
     for _ in range(TWO_PART.newton_steps):
         z, w = _working_response(counts, offset, eta)
         mode = design.fit(w, z)

@@ -74,13 +74,13 @@ def learn_rate(
 
 
 def prior_log_odds(outliers: Array, weights: Array) -> float:
-    """Return the log odds of an outlier anywhere, of weighted counts with half an event each."""
+    """Return log odds of a constant outlier rate, of weighted counts with half an event each."""
     events = float(weights @ outliers)
     return math.log((events + 0.5) / (float(weights.sum()) - events + 0.5))
 
 
 def _balanced_rows(outliers: Array) -> NDArray[np.int64]:
-    """Return the rows from which the evidence is computed: all if they are few.
+    """Return the rows for the evidence of a varying rate of outliers: all if they are few.
 
     Otherwise up to a half are outliers, which are rare and tell most.
     """
@@ -116,6 +116,7 @@ def laplace(K: Array, outliers: Array, weights: Array, offset: float) -> tuple[f
 
 
 def _log_likelihood(outliers: Array, log_odds: Array) -> Array:
+    """Return the log likelihood of outliers under their log odds."""
     return np.asarray(log_expit(np.where(outliers > 0.0, log_odds, -log_odds)))
 
 
@@ -129,7 +130,7 @@ def condition_rate(
     inducing_points: Array | None,
     steps: int,
 ) -> tuple[RatePosterior, Array]:
-    """Return the posterior of the rate given all payoffs, and the log odds at them, (n,).
+    """Return the posterior of the outlier rate given all payoffs, and log odds at them, (n,).
 
     Newton's method is iteratively reweighted least squares: a Gaussian process with precisions
     w p (1 - p) given eta + (o - p) / (p (1 - p)).

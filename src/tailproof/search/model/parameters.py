@@ -34,11 +34,12 @@ class Observations:
     sem: Array  # known standard error of a mean; NaN for single payoffs, (n,)
 
     def __len__(self) -> int:
+        """Return the number of observations."""
         return len(self.payoffs)
 
     @property
     def single(self) -> NDArray[np.bool_]:
-        """Which are single payoffs, (n,)."""
+        """Which observations are single payoffs, (n,)."""
         return np.isnan(self.sem)
 
     def take(self, rows: slice | NDArray[np.int64]) -> Observations:

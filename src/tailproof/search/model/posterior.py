@@ -213,7 +213,7 @@ class Posterior:
 
 
 def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) -> Array:
-    """Return draws (count, k) from a normal law; rounding may make its covariance indefinite."""
+    """Return posterior draws (count, k) of a normal law, whose covariance may be indefinite."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return mean + rng.standard_normal((count, len(mean))) @ root.T
@@ -222,7 +222,7 @@ def _draw(mean: Array, covariance: Array, count: int, rng: np.random.Generator) 
 def condition(
     observations: Observations, pending: Array, parameters: ModelParameters, config: ModelConfig
 ) -> Posterior:
-    """Return the posterior given all payoffs told, under parameters fitted to some of them.
+    """Return the posterior of one part given all payoffs, under parameters fitted to some of them.
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
@@ -252,7 +252,7 @@ def condition(
 def interval(
     posterior: Posterior, X: Array, level: float, sway: Array | float = 0.0
 ) -> tuple[Array, Array, Array]:
-    """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
+    """Return posterior means, lower and upper ends of intervals for the mean payoff at X, (k,).
 
     In units of the payoff, larger is better; `level` is in (0, 1). Intervals are practical: their
     coverage was measured, not proved. They add what the bound on residuals hides, and `sway`,
@@ -270,7 +270,7 @@ def interval(
 def influence_of_most_extreme(
     posterior: Posterior, observations: Observations, config: ModelConfig, X: Array
 ) -> Array:
-    """Return how far the means at the rows of X move without the most extreme payoff, (k,).
+    """Return how far posterior means at X's rows move without the most extreme payoff, (k,).
 
     In warped units. The posterior has no pending trials and was made from `observations` and
     `config`.
@@ -286,7 +286,7 @@ def influence_of_most_extreme(
 
 
 def keep_sign(values: Array, least: float, largest: float) -> Array:
-    """Return means (k,) that keep the sign of the payoffs, if these lie in [least, largest] > 0.
+    """Return posterior means (k,) with the payoffs' sign, if these lie in [least, largest] > 0.
 
     Means below the least payoff v0 become v0 exp((mean - v0) / v0), which has the same value and
     slope there and is positive; likewise for negative payoffs. Others stay as they are.

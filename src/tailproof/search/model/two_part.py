@@ -170,7 +170,7 @@ def interval(
     X: Array,
     level: float,
 ) -> tuple[Array, Array, Array]:
-    """Return means, lower and upper ends of intervals for the mean payoff at X, (k,) each.
+    """Return means, lower and upper ends of intervals for mean payoffs at X, by one part or two.
 
     In units of the payoff, larger is better. The posterior `given_all` has no pending trials and
     was made from `observations` and `config`.
@@ -186,7 +186,7 @@ def fit_model(
     previous: ModelParameters | TwoPartParameters | None,
     config: ModelConfig,
 ) -> ModelParameters | TwoPartParameters:
-    """Fit the model that suits the payoffs; it starts from `previous` if that is of its kind."""
+    """Fit one part or two, as suits the payoffs; start from `previous` if that is of its kind."""
     tie = None if config.truncates else tied_value(observations)
     if tie is None:
         start = previous if isinstance(previous, ModelParameters) else None
@@ -217,7 +217,7 @@ def condition(
     parameters: ModelParameters | TwoPartParameters,
     config: ModelConfig,
 ) -> Posterior | TwoPartPosterior:
-    """Return the posterior given all payoffs told, under parameters fitted to some of them.
+    """Return the posterior given all payoffs told, of one part or of two, under fitted parameters.
 
     `pending` (k, p) are encoded configurations of running trials: they lower the variance alone.
     """
@@ -263,7 +263,7 @@ def _amounts_config(config: ModelConfig, link: Link) -> ModelConfig:
 def _parts_of_means(
     told: Observations, link: Link, counts: Counts, p: Occurrence, m: Posterior
 ) -> tuple[Counts, Observations]:
-    """Return what means with standard errors say of each part: counts and amounts.
+    """Return what means with standard errors say of the two parts: counts and amounts.
 
     A mean is an observation of f. To first order its distance from the expected one is a sum of
     both parts' and its error, so each part gets it with the variance of the other one added: the

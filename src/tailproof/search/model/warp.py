@@ -116,20 +116,20 @@ class LoggedPayoffs(Warp):
     """
 
     def forward(self, t: Array) -> Array:
-        """Return t."""
+        """Return t: the warp of payoffs that are logarithms already is the identity."""
         return t
 
     def inverse(self, z: Array) -> Array:
-        """Return z."""
+        """Return z: the warp of logged payoffs is the identity."""
         return z
 
     def log_slope(self, t: Array) -> Array:
-        """Return 0 for each of t (n,)."""
+        """Return 0 for each of t (n,): the warp of logged payoffs is the identity."""
         return np.zeros(np.shape(t))
 
 
 def location_and_spread(z: Array) -> tuple[float, float]:
-    """Return the median and a robust standard deviation of payoffs in the order they came, (n,).
+    """Return median and robust deviation of payoffs to be warped, in the order they came, (n,).
 
     A search that has converged sees the same value again and again, and the quartiles of all its
     payoffs shrink to the noise. So the spread is the largest of several: of all payoffs, and of
@@ -157,7 +157,7 @@ def standardized_warp(warp: Warp, t: Array) -> Warp:
 
 
 def candidate_warps(t: Array) -> list[Warp]:
-    """Return the identity and logarithms in several units, all standardized.
+    """Return the warps to choose from: the identity and logarithms in several units, standardized.
 
     One payoff in twenty, and one more, may lie beyond the edge: no single payoff sets it.
     """
@@ -211,7 +211,7 @@ def choose_warp(t: Array, R: Array) -> Warp:
 
 
 def _student_t_scales(residuals: Array) -> Array:
-    """Return the most likely scales of Student-t laws with 4 degrees of freedom, (w,).
+    """Return for the choice of a warp the likeliest scales of Student-t laws, 4 degrees, (w,).
 
     Each row of residuals (w, n) has a law of its own.
     """
@@ -229,4 +229,5 @@ _LOG_CONSTANT = float(gammaln(2.5) - gammaln(2.0) - 0.5 * math.log(4.0 * math.pi
 
 
 def _student_t_log_density(x: Array) -> Array:
+    """Return the log density by which warps are chosen, Student's t with 4 degrees of freedom."""
     return _LOG_CONSTANT - 2.5 * np.log1p(x * x / 4.0)

@@ -161,6 +161,7 @@ class _Rows(Grid):
     has_middle = False
 
     def __init__(self, numbers: Array, categories: Sequence[Sequence[Constant]]) -> None:
+        """Encode the rows of a list of configurations."""
         super().__init__(len(numbers))
         low, high = 0.5 * numbers.min(axis=0), 0.5 * numbers.max(axis=0)  # halves: no overflow
         varies = high > low

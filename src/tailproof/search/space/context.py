@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailproof.search.space.configurations import Configurations
 from tailproof.search.space.encodings import Array, EncodedSpace, Encoding, Grid, Indices
 from tailproof.search.space.parameters import Fixed
-from tailproof.search.space.space import Configurations, Space
+from tailproof.search.space.space import Space
 
 
 class ContextSpace(EncodedSpace):
@@ -62,6 +63,7 @@ class _Held(Grid):
     """One given value of another encoding: nothing to choose, the same model coordinates."""
 
     def __init__(self, encoding: Encoding, place: float) -> None:
+        """Hold a parameter at the place that the context gives."""
         super().__init__(1)
         self.place, self._encoding = place, encoding
         self.encoded_dimension = encoding.encoded_dimension

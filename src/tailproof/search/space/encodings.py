@@ -48,6 +48,7 @@ class Continuum:
     has_middle = True
 
     def __init__(self, low: float, high: float, *, log: bool) -> None:
+        """Encode decimals from `low` to `high`, linearly or by the logarithm."""
         self.low, self.high, self.log = low, high, log
         if log:
             # Counted from the geometric middle, so that no ratio overflows.
@@ -61,32 +62,32 @@ class Continuum:
             self._power = math.ceil(math.log10(max(abs(low), abs(high)))) - 14
 
     def from_unit(self, u: Array) -> Array:
-        """Return the numbers at u before rounding, (n,)."""
+        """Return the numbers that u encodes before rounding, (n,)."""
         if self.log:
             return self._middle * np.exp(self._start + u * self._length)
         return self.low * (1.0 - u) + self.high * u
 
     def to_unit(self, numbers: Array) -> Array:
-        """Return the u of numbers, (n,); the inverse of `from_unit`."""
+        """Return the u that encodes numbers, (n,); the inverse of `from_unit`."""
         if self.log:
             return (np.log(numbers / self._middle) - self._start) / self._length
         return (numbers - self.low) / (self.high - self.low)
 
     def value(self, u: Array) -> float:
-        """Return the value at the only u, (1,)."""
+        """Return the value that the only u, (1,), encodes."""
         whole, power, at_low, at_high = (x[0] for x in self._round(self.from_unit(u)))
         if at_low or at_high:
             return self.low if at_low else self.high
         return float(f"{int(whole)}e{int(power)}")
 
     def position(self, numbers: Array) -> Array:
-        """Return the canonical u of the values nearest to numbers, (n,)."""
+        """Return the canonical u that encodes the values nearest to numbers, (n,)."""
         whole, power, at_low, at_high = self._round(numbers)
         u = self.to_unit(whole * _POWERS_OF_TEN[power + 308])
         return np.where(at_low, 0.0, np.where(at_high, 1.0, u))
 
     def snap(self, u: Array) -> Array:
-        """Return the canonical cube positions of the values at u, (n,)."""
+        """Return the canonical cube positions of the values that u encodes, (n,)."""
         return self.position(self.from_unit(u))
 
     def encode(self, u: Array) -> Array:
@@ -94,11 +95,11 @@ class Continuum:
         return u[:, None]
 
     def neighbors(self, u: float) -> Array:
-        """Return no positions: a continuum has no discrete steps."""
+        """Return no positions: a continuum is encoded without discrete steps."""
         return np.empty(0)
 
     def _round(self, numbers: Array) -> tuple[Array, Indices, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the nearest decimals, whole x 10^power, and which of them are low or high.
+        """Return the nearest decimals to encode, whole x 10^power, and which are low or high.
 
         An end takes what is nearer to it than 0.6 units of the last digit: not 0.5, for the decimal
         nearest to an end must be the end in spite of rounding.
@@ -122,27 +123,28 @@ class Grid:
     encoded_dimension = 1
 
     def __init__(self, count: int) -> None:
+        """Encode `count` values in equal shares of [0, 1]."""
         self.count = count
 
     @property
     def has_middle(self) -> bool:
-        """Whether there are more than a few values, so that some are neither first nor last."""
+        """Whether an encoded grid has more than a few values, so that some are not at its ends."""
         return self.count >= _FEWEST_WITH_MIDDLE
 
     def index(self, u: Array) -> Indices:
-        """Return which value each u belongs to, (n,)."""
+        """Return which value each u encodes, (n,)."""
         return np.minimum((u * float(self.count)).astype(np.int64), self.count - 1)
 
     def position(self, index: Indices) -> Array:
-        """Return the canonical u of values given by index, (n,): the middle of their share."""
+        """Return the canonical u that encodes values by index, (n,): the middle of their share."""
         return np.asarray((index + 0.5) / float(self.count), dtype=np.float64)
 
     def positions(self) -> Array:
-        """Return the canonical u of all values in order, (count,)."""
+        """Return the canonical u that encode all values in order, (count,)."""
         return self.position(np.arange(self.count))
 
     def snap(self, u: Array) -> Array:
-        """Return the canonical cube positions of the values at u, (n,)."""
+        """Return the canonical cube positions of the values that u encodes, (n,)."""
         return self.position(self.index(u))
 
     def encode(self, u: Array) -> Array:
@@ -150,7 +152,7 @@ class Grid:
         return (self.index(u) / float(self.count - 1))[:, None]
 
     def neighbors(self, u: float) -> Array:
-        """Return the positions of the next smaller and the next larger value."""
+        """Return the positions that encode the next smaller and the next larger value."""
         index = int(self.index(np.array([u]))[0])
         near = [k for k in (index - 1, index + 1) if 0 <= k < self.count]
         return self.position(np.array(near, dtype=np.int64))
@@ -160,17 +162,18 @@ class LogIntegers(Grid):
     """The integers from low to high, each with its share of a logarithmic scale."""
 
     def __init__(self, low: int, high: int) -> None:
+        """Encode integers by the logarithm, from `low` to `high`."""
         super().__init__(high - low + 1)
         self.low, self.high = low, high
         self._scale = Continuum(low - 0.5, high + 0.5, log=True)
 
     def index(self, u: Array) -> Indices:
-        """Return which integer each u belongs to, counted from low, (n,)."""
+        """Return which integer each u encodes, counted from low, (n,)."""
         numbers = np.rint(self._scale.from_unit(u))
         return np.minimum(np.maximum(numbers, self.low), self.high).astype(np.int64) - self.low
 
     def position(self, index: Indices) -> Array:
-        """Return the canonical u of integers given by index, (n,)."""
+        """Return the canonical u that encodes integers given by index, (n,)."""
         return self._scale.to_unit((index + self.low).astype(np.float64))
 
     def encode(self, u: Array) -> Array:
@@ -185,6 +188,7 @@ class Categories(Grid):
     has_middle = False
 
     def __init__(self, count: int) -> None:
+        """Encode `count` options in equal shares of [0, 1]."""
         super().__init__(count)
         self.encoded_dimension = count
 
@@ -193,7 +197,7 @@ class Categories(Grid):
         return simplex_corners(self.index(u), self.count)
 
     def neighbors(self, u: float) -> Array:
-        """Return the positions of all other options."""
+        """Return the positions that encode all other options."""
         index = np.arange(self.count)
         return self.position(index[index != self.index(np.array([u]))])
 
@@ -202,7 +206,7 @@ Encoding = Continuum | Grid
 
 
 def simplex_corners(index: Indices, count: int) -> Array:
-    """Return one of `count` points at mutual distance 1 for each index (n,), shape (n, count)."""
+    """Encode each index (n,) as one of `count` points at mutual distance 1, shape (n, count)."""
     return (index[:, None] == np.arange(count)) * math.sqrt(0.5)
 
 

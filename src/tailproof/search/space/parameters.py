@@ -36,6 +36,7 @@ class _Number:
     encoding: Continuum | Grid
 
     def __repr__(self) -> str:
+        """Return the parameter as it is written in code, without defaults."""
         log = ", log=True" if self.log else ""
         step = "" if self.step == type(self).step else f", step={self.step!r}"
         return f"{type(self).__name__}({self.low!r}, {self.high!r}{log}{step})"
@@ -107,7 +108,7 @@ class Float(_Number):
         _set_parameter_fields(self, encoding=Grid(steps + 1))
 
     def value(self, u: float) -> float:
-        """Return the value at u in [0, 1]."""
+        """Return the value of a float parameter at u in [0, 1]."""
         if isinstance(self.encoding, Continuum):
             return self.encoding.value(_unit_point(u))
         return self._step_value(int(self.encoding.index(_unit_point(u))[0]))
@@ -135,7 +136,7 @@ class Float(_Number):
         return max(abs(self.low), abs(self.high))
 
     def _step_value(self, index: int) -> float:
-        """Return the value after `index` steps from low, exact but for rounding to a float."""
+        """Return the float parameter `index` steps from low, exact but for rounding to a float."""
         step = _exact(self.step)
         exact = _exact(self.low) + index * step
         # A last step of 0.9999999999999999 (three of 1/3) or 1.0000000000000001 is high.
@@ -238,15 +239,15 @@ class Choice:
 
     @property
     def count(self) -> int:
-        """Number of options."""
+        """Number of options of the parameter."""
         return len(self.options)
 
     def value(self, u: float) -> Constant:
-        """Return the option at u: each has an equal share of [0, 1]."""
+        """Return the option of a parameter at u: each has an equal share of [0, 1]."""
         return self.options[int(self.encoding.index(_unit_point(u))[0])]
 
     def position(self, value: Any, name: str = "value") -> float:
-        """Return the canonical u of an option."""
+        """Return the canonical u of a parameter's option."""
         key = typed(constant(name, value))
         if key not in self._typed:
             _refuse_value(f"`{name}` must be one of {list(self.options)}", **{name: value})
@@ -279,7 +280,7 @@ class Fixed:
         return f"Fixed({self.constant!r})"
 
     def check(self, value: Any, name: str = "value") -> None:
-        """Refuse a value that is not the constant; 3.0 is taken for 3."""
+        """Refuse a value that is not the parameter's constant; 3.0 is taken for 3."""
         plain = constant(name, value)
         kinds = {type(plain), type(self.constant)}
         if plain != self.constant or (len(kinds) > 1 and kinds != {int, float}):
@@ -319,12 +320,12 @@ def _set_parameter_fields(target: Any, **values: Any) -> None:
 
 
 def _exact(number: float | None) -> Fraction:
-    """Return the decimal that a bound or step is written as: 1/10 for 0.1."""
+    """Return the decimal that a parameter's bound or step is written as: 1/10 for 0.1."""
     return Fraction(repr(number))
 
 
 def _unit_point(u: Any) -> Array:
-    """Return one position as an array of one: the encodings take arrays."""
+    """Return one position of a parameter as an array of one: the encodings take arrays."""
     number = checks.number("u", u)
     if not 0.0 <= number <= 1.0:
         _refuse_value("`0 <= u <= 1` must hold", u=u)
@@ -340,7 +341,7 @@ def _int_bound(name: str, value: Any) -> int:
 
 
 def _check_bounds_order(low: float, high: float) -> None:
-    """Raise an error unless low < high."""
+    """Raise an error unless the bounds of a parameter are low < high."""
     if not low < high:
         raise ValueError(
             f"`low < high` must hold, but got {low=}, {high=}; use Fixed(value) for a constant."

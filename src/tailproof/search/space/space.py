@@ -163,7 +163,7 @@ def places_of(space: Space | Configurations, name: str, configurations: Any) -> 
 def params_at(
     space: Space | Configurations, u: Array, given: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the configuration at u; continuous values that were given keep all their digits.
+    """Return the configuration of a space at u; continuous values given keep all their digits.
 
     The cube has fewer.
     """
@@ -177,7 +177,7 @@ def params_at(
 
 
 def with_fixed(space: Space | Configurations, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with the values of Fixed parameters that it leaves out."""
+    """Return a configuration with the values of a space's Fixed parameters that it leaves out."""
     fixed = {}
     if isinstance(space, Space):
         fixed = {n: p.constant for n, p in space.parameters.items() if isinstance(p, Fixed)}

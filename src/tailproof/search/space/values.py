@@ -37,7 +37,7 @@ def constant(name: str, value: Any) -> Constant:
 
 
 def typed(value: Constant) -> tuple[str, Constant]:
-    """Return (type, value), by which 1, 1.0 and True differ; infinities become JSON-able text.
+    """Return a value's (type, value), by which 1, 1.0 and True differ; infinities become text.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def untyped(kind: str, value: Any) -> Constant:
 
 
 def distinct_names(names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names; refuse what is not text, empty text, and a name that comes twice."""
+    """Return names of values; refuse what is not text, empty text, and a name that comes twice."""
     for k, name in enumerate(names):
         if not isinstance(name, str) or not name:
             raise ValueError(f"`names` must be text that is not empty, but got {name!r}.")
@@ -67,7 +67,7 @@ def distinct_names(names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def check_names(params: Any, names: Sequence[str], argument: str = "params") -> None:
-    """Refuse what is not a mapping with exactly these names; `argument` is what to call it."""
+    """Refuse what is not a mapping of values with exactly these names, called `argument`."""
     if not isinstance(params, Mapping):
         raise ValueError(f"`{argument}` must be a dict of values by name, but got {params!r}.")
     wrong = [f"no {name!r}" for name in names if name not in params]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tailproof as tp
-from tailproof.bandits.acquisition import candidates, maximize
+from tailproof.bandits.box_search import candidates, maximize
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 12])

@@ -37,7 +37,7 @@ class Candidates:
 
 
 def candidates(box: Box) -> Candidates:
-    """Return a grid that includes the faces of the box; in more than ten dimensions, Sobol points.
+    """Return where the search over a box begins: a grid with the faces, above ten dimensions Sobol.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def maximize(score: Score, box: Box, start: Candidates) -> Maximum:
 
 
 def _apart(start: Candidates, order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first STARTS candidates of an order that are no neighbors of one before."""
+    """Return the first STARTS candidates of a search over a box that are no neighbors."""
     chosen = [int(order[0])]
     left = order[1:]
     while len(chosen) < STARTS:

@@ -31,15 +31,15 @@ class _Counted(Protocol):
 
     @property
     def count(self) -> int:
-        """Number of payoffs added to the posterior of a policy."""
+        """Number of payoffs in the posterior that a policy runs with."""
 
     @property
     def directions(self) -> int:
-        """Number of features in the posterior of a policy."""
+        """Number of features in the posterior that a policy runs with."""
 
     @property
     def log_det(self) -> float:
-        """ln |I + K_t / ridge| of the posterior of a policy."""
+        """ln |I + K_t / ridge| of the posterior that a policy runs with."""
 
 
 class PolicyRun:
@@ -61,6 +61,7 @@ class PolicyRun:
         self._random_first = config.options["schedule"] == "authors"
 
     def __len__(self) -> int:
+        """Return the number of payoffs told in the run of a policy."""
         return self._progress.count
 
     def __repr__(self) -> str:

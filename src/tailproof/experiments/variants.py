@@ -1,62 +1,29 @@
-"""Statistics of the recorded runs: mean curves, crossings, variants against their base, panel f."""
+"""Variants of the figure's policies against their base policies, in numbers and in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from tailproof.experiments.measures import Records, regrets, truncation_fit
 from tailproof.experiments.panels import Panel
 from tailproof.experiments.plan import Plan
 from tailproof.experiments.policies import POLICIES
 
 Array = NDArray[np.float64]
-Records = Mapping[tuple[str, str, int], Mapping[str, Any]]
 
 CONFIDENCE = 0.95
 FLAT = 0.02  # largest relative change of a flat curve over its last nine tenths
 
-
-def regrets(panel: Panel, records: Records, policy: str, repetitions: int | None = None) -> Array:
-    """Return R_t / t, (repetitions, recorded rounds), of all or of the first repetitions."""
-    count = panel.repetitions_of(policy) if repetitions is None else repetitions
-    return np.array([records[panel.letter, policy, i]["regret_per_round"] for i in range(count)])
-
-
-def sample_std(values: Array) -> Array:
-    """Return the standard deviation over repetitions, ddof 1; NaN for a single repetition."""
-    if len(values) < 2:
-        return np.full(values.shape[1:], np.nan)
-    return np.std(values, axis=0, ddof=1)
-
-
-def crossing(rounds: NDArray[np.int64], curve: Array, reference: Array) -> int | None:
-    """Return the first round from which a regret `curve` stays below `reference`; None if never.
-
-    Examples
-    --------
-    >>> crossing(np.array([10, 20, 30]), np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.3, 0.3]))
-    30
-    """
-    not_below = np.flatnonzero(curve >= reference)
-    start = 0 if not_below.size == 0 else int(not_below[-1]) + 1
-    return int(rounds[start]) if start < len(rounds) else None
-
-
-def crossings(panel: Panel, records: Records) -> dict[str, int | None]:
-    """Return the round from which each ATA policy of the paper stays below TGP-UCB."""
-    if "tgp" not in panel.policies:
-        return {}
-    tgp = regrets(panel, records, "tgp").mean(axis=0)
-    return {
-        key: crossing(panel.recorded_rounds, regrets(panel, records, key).mean(axis=0), tgp)
-        for key in ("qff", "nystrom")
-        if key in panel.policies
-    }
+_VERDICTS = {
+    "lower": "lower (better)",
+    "higher": "higher (worse)",
+    "no different": "not significantly different",
+}
 
 
 @dataclass(frozen=True)
@@ -125,44 +92,6 @@ def _variant_interval(paired: Array) -> tuple[float | None, float | None]:
     half = float(student.ppf(0.5 + CONFIDENCE / 2.0, n - 1) * np.std(paired, ddof=1) / np.sqrt(n))
     middle = float(paired.mean())
     return middle - half, middle + half
-
-
-@dataclass(frozen=True)
-class TruncationFit:
-    """Panel f: the final posterior band of a policy, averaged over the repetitions, against f."""
-
-    mean: Array  # (arms,), as the others
-    std: Array
-    f: Array
-
-    @property
-    def error(self) -> float:
-        """Largest |mean - f| over the arms of the truncated fit in panel f."""
-        return float(np.abs(self.mean - self.f).max())
-
-    @property
-    def worst_arm(self) -> int:
-        """The arm of panel f with the largest error of the truncation."""
-        return int(np.abs(self.mean - self.f).argmax())
-
-    @property
-    def band_holds_f(self) -> bool:
-        """Whether f lies inside mean +- std at every arm of panel f."""
-        return bool((np.abs(self.mean - self.f) <= self.std).all())
-
-
-def truncation_fit(panel: Panel, records: Records, policy: str) -> TruncationFit:
-    """Return the average band of a policy of panel f."""
-    kept = [records[panel.letter, policy, i] for i in range(panel.repetitions_of(policy))]
-    keys = ("mean", "std", "f")
-    return TruncationFit(*(np.mean([record[key] for record in kept], axis=0) for key in keys))
-
-
-_VERDICTS = {
-    "lower": "lower (better)",
-    "higher": "higher (worse)",
-    "no different": "not significantly different",
-}
 
 
 def describe_variants(plan: Plan, records: Records) -> dict[str, str]:

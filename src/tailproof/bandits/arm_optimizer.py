@@ -14,8 +14,8 @@ from tailproof._compiled.ridge import ucb_argmax
 from tailproof._util import checks
 from tailproof.bandits.arms import Finite
 from tailproof.bandits.guarantees import Guarantee
+from tailproof.bandits.policy_run import PolicyConfig, PolicyRun
 from tailproof.bandits.posterior.base import Posterior
-from tailproof.bandits.run import PolicyConfig, PolicyRun
 from tailproof.bandits.schedules import Schedule
 
 Array = NDArray[np.float64]
@@ -63,6 +63,7 @@ class History:
     points: NDArray[Any]  # the arms' coordinates, (t, d), or labels, (t,)
 
     def __len__(self) -> int:
+        """Return the number of payoffs that a policy was told."""
         return len(self.payoffs)
 
 
