@@ -110,6 +110,8 @@ class ArmStatistics:
         self.last = np.concatenate([self.last, np.full(count, -1)])
         self.mean = np.concatenate([self.mean, np.full(count, self.prior_mean)])
         self.std = np.concatenate([self.std, np.full(count, math.sqrt(self.prior_variance))])
+        added = np.arange(len(self.stats) - count, len(self.stats))
+        choice.posterior(added, self.stats, self.shared, self.mean, self.std)
 
     @property
     def counts(self) -> Array:
