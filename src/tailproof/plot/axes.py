@@ -31,9 +31,9 @@ _DECADES = 30.0  # ratio of high to low payoffs from which an axis is logarithmi
 
 
 def spans_decades(values: Array, means: Sequence[float] = ()) -> bool:
-    """Tell whether payoffs on an axis span a factor of 30, but for one in ten, or the means.
+    """Tell whether payoffs on an axis span a factor of 30, but for one in ten, or the means do.
 
-    All must be positive.
+    All must be positive. The means are those drawn with the payoffs.
 
     Examples
     --------
