@@ -34,7 +34,7 @@ RATE_RANGE, RATE_STEPS = (0.02, 3.0), 48  # relative deviations of rates in `rat
 RATE_SCALE = 0.5  # of the half-Cauchy prior of the relative deviation
 LEAST_WORTH = 1e-3
 RATE_ENDS = 1e-9  # a rate is this far from 0 and 1
-CROWD, WORTHS, PATIENCE_POWER = 6.0, 30.0, 0.25  # of `patience`
+CROWD, WORTHS, PATIENCE_POWER = 6.0, 10.0, 0.25  # of `patience`
 
 
 @njit(cache=True)

@@ -17,7 +17,7 @@ against an arm is partly judged by how it would vary if it were as good as the o
 
 The factor h is 1 for up to 6 arms. For k > 6 arms it is
 
-    h = min( 1, max( 6 / k, t / (30 k n_0) )^(1/4) ),    n_0 = payoffs that the prior is worth
+    h = min( 1, max( 6 / k, t / (10 k n_0) )^(1/4) ),    n_0 = payoffs that the prior is worth
 
 (`_compiled.arm_choice.patience`): while there are few payoffs for each of many arms, to find a good
 arm soon is worth more than to find the best one; with many payoffs, arms that were dropped too
