@@ -17,10 +17,7 @@ the 5 % level, without correction for the number of cells: + it is worse than `B
 better, no mark: undecided. Truncated UCB and median-of-means UCB are told the moments, the two GP
 policies also the norm of the means and the horizon; Thompson (Beta) is told the middle of the
 means, above which a payoff counts as a success. A number in parentheses: so many seeds were run,
-fewer than the row says. An empty cell was not run. Bernoulli payoffs are
-missing: the version that was run split two-valued payoffs, the present one does not and was not run
-on them. Laws without ties are played alike by both; the runs of 95 % zeros would differ while fewer
-than two payoffs are not 0.
+fewer than the row says. An empty cell was not run.
 
 """
 
