@@ -22,11 +22,18 @@ print((2 + 10 * (x - 0.3) ** 2 + (c != "lru")) * (0.7 + 0.36 * (draw.paretovaria
 """
 
 
-def options(program, *more, evaluations=60):
+# The same with little noise: how many trials a rule takes then hardly depends on their order, which
+# is the machine's with several workers.
+CALM_COST = COST.replace(
+    "(0.7 + 0.36 * (draw.paretovariate(2.2) - 1))", "(0.95 + 0.1 * draw.random())"
+)
+
+
+def options(program, *more, evaluations=60, cost=COST):
     return (
         *("--minimize", "--evaluations", evaluations, "--seed", 0, "--quiet"),
         *("--float", "x", 0, 1, "--choice", "c", "none", "lru", *more),
-        *("--", *program(COST), "{x}", "{c}"),
+        *("--", *program(cost), "{x}", "{c}"),
     )
 
 
@@ -123,8 +130,9 @@ def test_the_result_is_compared_with_the_baseline_and_was_run(tune, program, tmp
 def test_a_rule_ends_the_search_and_the_same_command_runs_nothing_more(
     tune, program, tmp_path, workers
 ):
+    assert CALM_COST != COST
     more = ("--until", "40%", "--workers", workers)
-    code, out, _ = tune(*options(program, *more, evaluations=200))
+    code, out, _ = tune(*options(program, *more, evaluations=200, cost=CALM_COST))
     assert code == 0
     ended = count_trials(stored_trials(tmp_path / OUT)).finished
     assert 24 <= ended < 150
@@ -132,10 +140,10 @@ def test_a_rule_ends_the_search_and_the_same_command_runs_nothing_more(
     found = result(tmp_path / OUT)
     assert found["stopped_by"] == "until"
     assert found["recommendation"]["payoffs"] >= 1
-    assert tune(*options(program, *more, evaluations=200))[0] == 0
+    assert tune(*options(program, *more, evaluations=200, cost=CALM_COST))[0] == 0
     assert count_trials(stored_trials(tmp_path / OUT)).finished == ended
     # Without the rule, it goes on.
-    assert tune(*options(program, evaluations=ended + 10))[0] == 0
+    assert tune(*options(program, evaluations=ended + 10, cost=CALM_COST))[0] == 0
     assert count_trials(stored_trials(tmp_path / OUT)).finished == ended + 10
 
 
